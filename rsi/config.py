@@ -1,0 +1,134 @@
+"""Settings that people write in TOML. Unknown keys are errors that name file and key. Imports nothing heavy."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rsi.errors import UserError
+from rsi.types import TrainSettings
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def home() -> Path:
+    """RSI_HOME, or ~/.rsi: stores, models, adapters, the secret salt."""
+    return Path(os.environ.get("RSI_HOME") or Path.home() / ".rsi").expanduser().absolute()
+
+
+def project_root() -> Path:
+    """The checkout that holds task_banks/, harness_configs/ and contracts/: the working directory if it has them, else
+    the folder of this package."""
+    here = Path.cwd()
+    return here if (here / "task_banks").is_dir() else Path(__file__).resolve().parent.parent
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelSettings(Settings):
+    id: str = "embedded"  # embedded | a Hugging Face folder or id | http(s)://... | scripted:FILE | replay:FILE
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    dtype: Literal["bfloat16", "float32"] = "bfloat16"
+    threads: int = Field(2, ge=1)
+    max_batch: int = Field(48, ge=1)
+    api_key_env: str | None = None  # for URLs: the *name* of an environment variable
+
+
+class RolloutSettings(Settings):
+    executor: Literal["local", "ray"] = "local"
+    workers: int = Field(2, ge=1)
+    concurrency: int = Field(48, ge=1)  # episodes in flight, over all workers
+    retries: int = Field(2, ge=0)  # of infrastructure failures, per attempt
+
+
+class DiscoverySettings(Settings):
+    draws: int = Field(4, ge=4)  # k: "fails" is 0 of k
+    tasks: int = Field(24, ge=1)  # screened a generation
+    proposals: int = Field(6, ge=0)  # recipes asked of the model
+    band: tuple[float, float] = (0.1, 0.7)
+
+
+class ExpansionSettings(Settings):
+    attempts: int = Field(300, ge=0)  # for edits, over affected and control slices; the retry control gets as many again
+    affected: int = Field(12, ge=1)
+    control: int = Field(6, ge=0)
+    draws: int = Field(2, ge=1)
+    retry_control: int = Field(60, ge=0)
+    edits: int = Field(8, ge=0)  # tried a generation, at most
+
+
+class GateSettings(Settings):
+    draws: int = Field(1, ge=1)  # attempts a sealed task and arm
+    seen_instances: int = Field(40, ge=1)  # sealed tasks of open families
+    unseen_families: int = Field(16, ge=0)  # sealed tasks of held-out families
+
+
+class BudgetSettings(Settings):
+    """What a whole run may use; the run stops drawing at the first three and reports itself against all."""
+
+    attempts: int = Field(100_000, ge=1)
+    train_steps: int = Field(10_000, ge=0)
+    sealed_draws: int = Field(100_000, ge=1)
+    minutes: float = Field(1e6, gt=0)
+    memory_gb: float = Field(1e6, gt=0)
+
+
+class RunSettings(Settings):
+    lineage: str = Field("main", pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")
+    bank: str = "shell"  # a folder under task_banks/, or a path
+    start: str = "default"  # a document under harness_configs/<bank>/, or a path
+    contract: str = "contracts/default.toml"
+    generations: int = Field(1, ge=0)
+    seed: int = 0
+    sandbox: Literal["auto", "bubblewrap", "none"] = "auto"
+    fallback_bank: str | None = None  # used, aloud, where no sandbox can be had
+    approved_edits: tuple[str, ...] = ()  # digests of edits that a person has approved
+    model: ModelSettings = ModelSettings()
+    rollouts: RolloutSettings = RolloutSettings()
+    discovery: DiscoverySettings = DiscoverySettings()
+    expansion: ExpansionSettings = ExpansionSettings()
+    update: TrainSettings = TrainSettings()
+    gate: GateSettings = GateSettings()
+    budget: BudgetSettings = BudgetSettings()
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """Parse a TOML file. UserError names the file and, for malformed TOML, the line."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder, a TOML file is expected") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: is not UTF-8 text; save it as UTF-8 TOML") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: malformed TOML: {error}") from None
+
+
+def validate(model: type[T], data: Any, where: str) -> T:
+    """Build a settings record. UserError names `where` and the first offending key."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise UserError(f"{where}: {first_problem(error)}") from None
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first validation problem as one plain line: key, what was wrong, what was given."""
+    item = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in item["loc"]) or "document"
+    if item["type"] == "extra_forbidden":
+        return f"unknown key '{key}'; remove it or correct its spelling"
+    given = repr(item.get("input"))[:60]
+    return f"'{key}': {item['msg'][0].lower() + item['msg'][1:]} (given: {given})"
+
+
+def load_settings(path: Path) -> RunSettings:
+    return validate(RunSettings, load_toml(path), str(path))

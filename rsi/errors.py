@@ -1,0 +1,36 @@
+"""The one exception root. Every error says what was wrong, where (file, key, line) and what to do.
+
+All of them pickle (they cross process boundaries), so each takes plain positional strings only.
+"""
+
+
+class RsiError(Exception):
+    """Root of every error this project raises on purpose."""
+
+
+class UserError(RsiError):
+    """Bad input or a missing prerequisite: the command line prints the message and exits with 2."""
+
+
+class InfrastructureError(RsiError):
+    """A sandbox, engine or network failed: the attempt is retried within a bound and never scored."""
+
+
+class ContextOverflow(RsiError):
+    """The rendered prompt leaves no room in the model's window: the attempt ends, and is scored as it stands."""
+
+
+class TamperError(RsiError):
+    """A workspace tried to leave its bounds (links, devices, forged archives): earns nothing and is flagged."""
+
+
+class IntegrityError(RsiError):
+    """Stored content does not match its digest, or a promise of the store was broken."""
+
+
+class LeaseHeld(RsiError):
+    """Another process owns the lineage."""
+
+
+class TrainingError(RsiError):
+    """Training refused to start or had to stop; the adapter is not exported."""
