@@ -53,7 +53,9 @@ class DiscoverySettings(Settings):
 
 
 class ExpansionSettings(Settings):
-    attempts: int = Field(300, ge=0)  # for edits, over affected and control slices; the retry control gets as many again
+    attempts: int = Field(
+        300, ge=0
+    )  # for edits, over affected and control slices; the retry control gets as many again
     affected: int = Field(12, ge=1)
     control: int = Field(6, ge=0)
     draws: int = Field(2, ge=1)

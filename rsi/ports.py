@@ -144,7 +144,9 @@ class Scene:
 class Proposer(Protocol):
     """Proposes recipes. Sees rates of open families only. Returns at most `n` recipes, and what it refused, with reasons."""
 
-    async def propose(self, rates: Sequence[FamilyRate], n: int, seed: int) -> tuple[Sequence[Recipe], Sequence[Refusal]]: ...
+    async def propose(
+        self, rates: Sequence[FamilyRate], n: int, seed: int
+    ) -> tuple[Sequence[Recipe], Sequence[Refusal]]: ...
 
 
 class Certifier(Protocol):
@@ -166,7 +168,9 @@ class Trainer(Protocol):
     Attempts go to `store` before they count; draws that `store` holds already are not played again. Raises
     TrainingError where sampler and learner disagree before the first step, or no adapter effect is seen after it."""
 
-    async def train(self, spec: TrainSpec, rollout: Rollout, store: "Store", progress: Callable[[str, int, int], None]) -> AdapterRevision: ...
+    async def train(
+        self, spec: TrainSpec, rollout: Rollout, store: "Store", progress: Callable[[str, int, int], None]
+    ) -> AdapterRevision: ...
 
 
 class Store(Protocol):
