@@ -1,0 +1,41 @@
+# Everything a person types. `make demo` and `make test` install what they need into .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.PHONY: demo test test-all check services clean
+
+demo: $(INSTALLED)
+	$(BIN)/rsi demo
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+test-all: $(INSTALLED) check
+	$(BIN)/python -m pytest -m "" --durations=15
+
+check: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy rsi
+	$(BIN)/lint-imports
+
+services: $(INSTALLED)
+	$(BIN)/python -m infra.services
+
+# torch comes first and alone, so that no other package's wider range picks a build for a GPU that is not there.
+$(INSTALLED): pyproject.toml constraints.txt
+	@if command -v uv >/dev/null 2>&1; then \
+	  echo "installing into .venv with uv ..."; \
+	  uv venv --quiet --allow-existing --python $(PYTHON) .venv && \
+	  uv pip install --quiet --python $(BIN)/python --torch-backend=auto -c constraints.txt -e '.[all,dev]'; \
+	else \
+	  echo "installing into .venv with pip (some minutes, about 2.5 GB) ..."; \
+	  $(PYTHON) -m venv .venv && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c constraints.txt && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'; \
+	fi
+	@touch $@
+
+clean:
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache
