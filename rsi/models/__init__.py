@@ -1,0 +1,1 @@
+"""Model backends: each implements ports.ModelBackend. Nothing here knows tasks, harnesses or verifiers."""
