@@ -34,3 +34,7 @@ class LeaseHeld(RsiError):
 
 class TrainingError(RsiError):
     """Training refused to start or had to stop; the adapter is not exported."""
+
+
+class NothingLearned(TrainingError):
+    """Training ran whole, but no step had an informative group: there is no new adapter, and nothing is broken."""

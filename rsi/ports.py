@@ -161,6 +161,16 @@ class Rollout(Protocol):
 
     async def __call__(self, draws: Sequence[TrainDraw], model: ModelBackend) -> Sequence[Attempt]: ...
 
+    def ids(self, draws: Sequence[TrainDraw]) -> Sequence[str]:
+        """The ids of the attempts that these draws make, order kept: known before they are played."""
+
+
+class RolloutFactory(Protocol):
+    """Makes the rollout of one training run: `pair` is what the attempts are drawn under (old adapters, new harness),
+    `purpose` names the run; with a draw's task, policy version and number it decides the attempt's spec."""
+
+    def __call__(self, pair: Pair, harness: HarnessConfig, tasks: Sequence[OpenTask], purpose: str) -> Rollout: ...
+
 
 class Trainer(Protocol):
     """Trains one specialist and exports an adapter revision: files first, metadata last, named by content.

@@ -365,6 +365,7 @@ class TrainSpec(Record):
     base_digest: str
     parent: str | None
     parent_revision: str | None
+    pair: str  # digest of the pair that attempts are drawn under: any other attempt is refused
     tasks: tuple[str, ...]  # ids of train tasks, best first
     canary: tuple[Message, ...]  # a request whose log-probabilities must move
     settings: TrainSettings
