@@ -196,6 +196,7 @@ class HarnessConfig(Record):
     stop_hooks: tuple[StopHook, ...] = ()
     sampling: Sampling = Sampling(temperature=1.0, top_p=1.0, max_new_tokens=64)
     budgets: Budgets = Budgets()
+    list_files: bool = False  # whether the request is followed by the names of the workspace's files
 
 
 class SetInstruction(Record):

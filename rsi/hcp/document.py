@@ -1,0 +1,145 @@
+"""One HCP document: its text, its content, its digest, and the harness configuration it describes."""
+
+import datetime
+import json
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rsi.config import first_problem
+from rsi.errors import UserError
+from rsi.hcp.form import SHELL_NAMES, TOOLS, Form
+from rsi.ids import canonical, digest
+from rsi.types import Exemplar, HarnessConfig, Skill
+
+MAX_CHARS = 1_000_000
+SECRET_KEY = re.compile(r"(api_?key|token|secret|password)(\[\d+\])*\"?$", re.IGNORECASE)
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document that parses and whose realised sections have the right types. `where` names it in messages."""
+
+    text: str
+    where: str
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """Plain parsed content, unknown keys included. Do not change it."""
+        return tomllib.loads(self.text)
+
+    @cached_property
+    def digest(self) -> str:
+        """Identity of the whole content: key order, comments and spacing do not count, unknown keys do."""
+        return digest(_plain(self.content))
+
+    @cached_property
+    def form(self) -> Form:
+        """The realised part, in the document's shape. UserError names file and key."""
+        try:
+            # JSON's strict mode tells numbers, strings and lists apart, and takes lists for tuples.
+            return Form.model_validate_json(canonical(_plain(self.content)), strict=True)
+        except ValidationError as error:
+            raise UserError(f"{self.where}: {first_problem(error)}") from None
+
+    @property
+    def parent(self) -> str | None:
+        """Digest of the document that this one was edited from."""
+        return self.form.rsi.parent
+
+    def harness(self) -> HarnessConfig:
+        """What the episode loop reads of this document."""
+        form = self.form
+        names = {"shell" if name in SHELL_NAMES else name for name in form.allowed() if name in TOOLS}
+        embedded = [e.skill() for e in form.resources.embedded if e.kind == "skill"]
+        ours = [Skill(**skill.model_dump()) for skill in form.rsi.skills]
+        return HarnessConfig(
+            document_digest=self.digest,
+            system="\n\n".join(filter(None, (form.resources.system_prompt, *form.resources.append_system_prompts))),
+            answer_format=form.rsi.answer.format,
+            protocol=form.rsi.protocol,
+            tools=tuple(name for name in ("shell", "read", "write") if name in names),
+            exemplars=tuple(Exemplar(**e.model_dump()) for e in form.rsi.exemplars.pool),
+            shots=form.rsi.exemplars.shots,
+            skills=(*ours, *embedded),
+            stop_hooks=tuple(part.hook(name) for name, part in form.hooks.Stop.items()),
+            sampling=form.sampling(),
+            budgets=form.rsi.budgets.model_dump(),
+            list_files=form.rsi.list_files,
+        )
+
+
+def parse(text: str, where: str) -> Document:
+    """A checked document. UserError names `where` and the line (malformed TOML) or the key (anything else)."""
+    if len(text) > MAX_CHARS:
+        raise UserError(f"{where}: has {len(text)} characters, at most {MAX_CHARS} are read; shorten it")
+    document = Document(text=text, where=where)
+    try:
+        content = document.content
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise UserError(f"{where}: malformed TOML: {str(error) or 'nested too deeply'}") from None
+    _check_version(content.get("version"), where)
+    for key, value in leaves(content):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UserError(f"{where}: '{key}': {value} is not a finite number; write one")
+        if isinstance(value, str) and value and SECRET_KEY.search(key):
+            raise UserError(
+                f"{where}: '{key}': holds a secret; name an environment variable that holds it instead ('{key}_env')"
+            )
+    _ = document.form
+    return document
+
+
+def load(path: Path) -> Document:
+    """Read and parse a file. UserError names it and says what to do."""
+    try:
+        return parse(path.read_text(encoding="utf8"), str(path))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such HCP document; check the path") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: is not UTF-8 text; save it as UTF-8 TOML") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); check path and permissions") from None
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Key path and value of everything that is neither table nor list (empty ones count), in the document's order.
+
+    Keys that TOML would quote are quoted, so no two places share a path."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            name = key if BARE_KEY.fullmatch(key) else json.dumps(key)
+            yield from leaves(inner, f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and value:
+        for index, inner in enumerate(value):
+            yield from leaves(inner, f"{path}[{index}]")
+    else:
+        yield path, value
+
+
+def _check_version(version: Any, where: str) -> None:
+    if version is None:
+        raise UserError(f"{where}: 'version' is missing; begin the document with 'version = 1'")
+    if type(version) is not int or version < 1:
+        raise UserError(f"{where}: 'version': a whole number is expected (given: {version!r}); write 'version = 1'")
+    if version > 1:
+        raise UserError(f"{where}: 'version': {version} is newer than this program reads (1); update rsi")
+
+
+def _plain(value: Any) -> Any:
+    """Content as JSON can say it; a date stays apart from a string of the same text."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, datetime.date | datetime.time):
+        return {"toml date or time": value.isoformat()}
+    return value
