@@ -41,8 +41,8 @@ async def discover(
     families = sorted(work.source.start)
     random.Random(seed_of(scene.lineage, scene.generation, scene.seed, "families")).shuffle(families)
     wished = levels_from(history, settings.band)
-    level = {f: wished[f] if f in wished and work.source.can(Recipe(family=f, difficulty=wished[f])) else easiest
-             for f, easiest in work.source.start.items()}  # fmt: skip
+    level = work.source.start
+    level |= {f: d for f, d in wished.items() if f in level and work.source.can(Recipe(family=f, difficulty=d))}
     base = [Recipe(family=f, difficulty=level[f]) for f in families]
     await work.screen(base, min(settings.tasks, max(ceil(settings.tasks * FIRST_ROUND), len(families))))
 
