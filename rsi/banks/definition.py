@@ -1,0 +1,56 @@
+"""`bank.toml`: what a bank says of itself. Strict: an unknown key is an error that names file and key."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from rsi.config import Settings, load_toml, validate
+from rsi.errors import UserError
+
+Level = Annotated[int, Field(ge=1, le=5)]
+
+
+class FamilySettings(Settings):
+    """`role` train: an open family. held_out: only sealed tasks come of it. `difficulty` is the inclusive range."""
+
+    role: Literal["train", "held_out"] = "train"
+    difficulty: tuple[Level, Level] = (1, 3)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "FamilySettings":
+        if self.difficulty[0] > self.difficulty[1]:
+            raise ValueError("the range of difficulty is upside down")
+        return self
+
+
+class SplitSettings(Settings):
+    """Tasks a family, and the difficulties they take in turn (cut to the family's own range)."""
+
+    instances: int = Field(ge=1, le=500)
+    difficulties: tuple[Level, ...] = Field((1,), min_length=1)
+
+
+class Splits(Settings):
+    train: SplitSettings
+    selection: SplitSettings
+    sealed: SplitSettings
+
+
+class BankDefinition(Settings):
+    version: Literal[1]
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")
+    generator: str  # a table of generators that ships with the project
+    specialist: Literal["agent", "chat", "coding"]
+    needs_sandbox: bool
+    splits: Splits
+    families: dict[str, FamilySettings] = Field(min_length=1)
+
+
+def load_definition(folder: Path) -> BankDefinition:
+    """Read `folder`/bank.toml. UserError for a missing or malformed file, an unknown key, or no open family."""
+    path = folder / "bank.toml"
+    definition = validate(BankDefinition, load_toml(path), str(path))
+    if all(family.role == "held_out" for family in definition.families.values()):
+        raise UserError(f"{path}: 'families': all are held out; give at least one the role \"train\"")
+    return definition

@@ -1,0 +1,43 @@
+"""What a generator makes, and the tables in which generators register. A generator is a pure function of its random
+source and a difficulty (1 simplest, 3 hardest); it computes what is expected in Python, never by running its reference,
+so that a certificate compares two derivations."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from rsi.types import Check, FileCheck, OutputCheck
+
+
+@dataclass(frozen=True)
+class Instance:
+    request: str
+    reference: str  # a shell command, or the answer itself
+    checks: tuple[Check, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+Generator = Callable[[random.Random, int], Instance]
+Table = dict[str, Generator]
+
+
+def family(table: Table, name: str) -> Callable[[Generator], Generator]:
+    """Register a generator under its family's name. Raises ValueError for a name taken twice."""
+
+    def register(generator: Generator) -> Generator:
+        if name in table:
+            raise ValueError(f"family {name} is registered twice")
+        table[name] = generator
+        return generator
+
+    return register
+
+
+def trivial(instance: Instance) -> bool:
+    """Whether idleness could pass: nothing is expected, an output that just shows a file, or files left as they are."""
+    shown = {text.strip() for text in instance.files.values()} | {""}
+    outputs = [check for check in instance.checks if isinstance(check, OutputCheck)]
+    if any(check.expected.strip() in shown for check in outputs):
+        return True
+    changes = [c for c in instance.checks if not isinstance(c, FileCheck) or instance.files.get(c.path) != c.content]
+    return not changes

@@ -1,0 +1,81 @@
+"""What makes a task near a sealed one. Pure, and lexical: it sees what an agent sees, no keys.
+
+Near means: a file with the same content, or a request that is nearly the same once its slots are masked while the slots
+(literals of the request, words of the files) are nearly the same too. The same family with other content is not near.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+
+from rsi.types import Task
+
+SIMILAR = 0.8
+_SLOT = re.compile(
+    r"'[^']*'|\"[^\"]*\""  # quoted
+    r"|[\w./-]*\.\w+|\d+"  # file names, numbers
+    r"|(?<=[:,] )\w+|(?<=[a-z,] )[A-Z]\w*"  # members of lists, names
+)
+_TOKEN = re.compile(r"\w+")
+
+
+def slots(request: str) -> list[str]:
+    """The literals of a request: what is quoted, file names, numbers, members of lists, names."""
+    return [found.strip("'\"") for found in _SLOT.findall(request)]
+
+
+def masked(request: str) -> str:
+    """The request with every slot replaced: what is left is its family's wording."""
+    return " ".join(_SLOT.sub(" _ ", request).lower().split())
+
+
+def contents(request: str, files: Mapping[str, str]) -> tuple[str, ...]:
+    """What identifies an instance: each file's content, or, where all files are empty, its literals and file names."""
+    return tuple(sorted(_bodies(files))) or (" ".join(sorted(_tokens(request, files))),)
+
+
+def near_sealed(task: Task, sealed: Sequence[Task]) -> str | None:
+    """Why `task` is near one of `sealed`, without saying what that one holds; None where it is near none."""
+    return SealedScan(sealed)(task)
+
+
+class SealedScan:
+    """The scan with its index built once: `scan(task)` as `near_sealed`."""
+
+    def __init__(self, sealed: Sequence[Task]) -> None:
+        self._bodies = {body for task in sealed for body in _bodies(task.files)}
+        self._slots: dict[str, list[Counter[str]]] = {}
+        for task in sealed:
+            self._slots.setdefault(masked(task.request), []).append(Counter(_tokens(task.request, task.files)))
+
+    def __call__(self, task: Task) -> str | None:
+        if self._bodies & _bodies(task.files):
+            return "it shares a file's content with a sealed task"
+        own, wording = Counter(_tokens(task.request, task.files)), masked(task.request)
+        for other, known in self._slots.items():
+            if _alike(wording, other) and any(_overlap(own, sealed) >= SIMILAR for sealed in known):
+                return "its wording and its slots are nearly those of a sealed task"
+        return None
+
+
+def _bodies(files: Mapping[str, str]) -> set[str]:
+    return {" ".join(body.split()) for body in files.values()} - {""}
+
+
+def _tokens(request: str, files: Mapping[str, str]) -> list[str]:
+    """Slots of the request (all its words where it has none), and the words and names of the files."""
+    literals = slots(request) or _TOKEN.findall(request.lower())
+    return literals + list(files) + [word for body in files.values() for word in body.split()]
+
+
+def _alike(a: str, b: str) -> bool:
+    if a == b:
+        return True
+    matcher = SequenceMatcher(None, a.split(), b.split(), autojunk=False)
+    return matcher.real_quick_ratio() >= SIMILAR and matcher.quick_ratio() >= SIMILAR and matcher.ratio() >= SIMILAR
+
+
+def _overlap(a: Counter[str], b: Counter[str]) -> float:
+    """Shared part of two multisets, 0 to 1."""
+    return (a & b).total() / max(1, (a | b).total())

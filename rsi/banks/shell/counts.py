@@ -1,0 +1,74 @@
+"""Families that count: lines, words, characters, matches, files."""
+
+import random
+
+from rsi.banks.content import names, size, text, words
+from rsi.banks.instance import Instance, family
+from rsi.banks.shell.forms import SHELL, one_file, show
+
+
+@family(SHELL, "count_lines")
+def count_lines(rng: random.Random, difficulty: int) -> Instance:
+    chosen = words(rng, size(rng, difficulty))
+    name, files = one_file(rng, text(chosen))
+    return show(rng, difficulty, f"the number of lines in {name}", f"wc -l < {name}", str(len(chosen)), files)
+
+
+@family(SHELL, "count_words")
+def count_words(rng: random.Random, difficulty: int) -> Instance:
+    rows = [words(rng, rng.randint(1, 3)) for _ in range(size(rng, difficulty))]
+    name, files = one_file(rng, text([" ".join(row) for row in rows]))
+    total = sum(map(len, rows))
+    return show(rng, difficulty, f"the number of words in {name}", f"wc -w < {name}", str(total), files)
+
+
+@family(SHELL, "file_size")
+def file_size(rng: random.Random, difficulty: int) -> Instance:
+    body = text(words(rng, size(rng, difficulty)))
+    name, files = one_file(rng, body)
+    return show(rng, difficulty, f"the size of {name} in bytes", f"wc -c < {name}", str(len(body)), files)
+
+
+@family(SHELL, "count_matches")
+def count_matches(rng: random.Random, difficulty: int) -> Instance:
+    word, *others = words(rng, 1 + size(rng, difficulty))
+    rows = [f"{word} {other}" if rng.random() < 0.5 else other for other in others]
+    rows[rng.randrange(len(rows))] = f"{word} {others[0]}"
+    name, files = one_file(rng, text(rows))
+    what = f"the number of lines with '{word}' in {name}"
+    return show(rng, difficulty, what, f"grep -c '{word}' {name}", str(sum(word in row for row in rows)), files)
+
+
+@family(SHELL, "count_files")
+def count_files(rng: random.Random, difficulty: int) -> Instance:
+    ending, other = rng.sample(["log", "csv", "md", "py", "html", "json"], 2)
+    wanted = names(rng, size(rng, difficulty) - 1, f".{ending}")
+    files = dict.fromkeys(wanted + names(rng, rng.randint(1, 3), f".{other}"), "")
+    what = f"the number of .{ending} files"
+    return show(rng, difficulty, what, f"ls *.{ending} | wc -l", str(len(wanted)), files)
+
+
+@family(SHELL, "find_files")
+def find_files(rng: random.Random, difficulty: int) -> Instance:
+    ending, other = rng.sample(["log", "csv", "md", "py", "html", "json"], 2)
+    wanted = sorted(names(rng, size(rng, difficulty) - 1, f".{ending}"))
+    files = dict.fromkeys(wanted + names(rng, rng.randint(1, 3), f".{other}"), "")
+    return show(rng, difficulty, f"the names of the .{ending} files", f"ls *.{ending}", text(wanted), files)
+
+
+@family(SHELL, "largest_file")
+def largest_file(rng: random.Random, difficulty: int) -> Instance:
+    paths = names(rng, 1 + size(rng, difficulty))
+    sizes = rng.sample(range(1, 7), len(paths)) if len(paths) <= 6 else rng.sample(range(1, 12), len(paths))
+    chosen = words(rng, sum(sizes))
+    files = {}
+    for path, count in zip(paths, sizes, strict=True):
+        files[path], chosen = text(chosen[:count]), chosen[count:]
+    return show(rng, difficulty, "the name of the largest file", "ls -S | head -n 1", _largest(files), files)
+
+
+def _largest(files: dict[str, str]) -> str:
+    """The one name, or nothing where two files share the greatest size (such an instance is dropped as trivial)."""
+    most = max(map(len, files.values()))
+    found = [path for path, body in files.items() if len(body) == most]
+    return found[0] if len(found) == 1 else ""

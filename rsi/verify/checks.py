@@ -1,0 +1,71 @@
+"""The verifier of outcome checks: what the episode left behind is judged, never how it was done."""
+
+from collections.abc import Mapping
+
+from rsi.errors import InfrastructureError, IntegrityError
+from rsi.ports import SandboxProvider
+from rsi.types import Check, FileCheck, OutputCheck, ProgramCheck, Score, Task, TaskKey
+from rsi.verify.compare import normal, same
+
+PROGRAM_SECONDS = 10.0
+
+
+class CheckVerifier:
+    """Reward 1.0 where every check of the key passes, else 0.0.
+
+    `provider` opens the own sandbox of a ProgramCheck; without one such a check raises InfrastructureError, and so does
+    a sandbox that breaks. A program that hangs or fails is the workspace's fault and scores 0.
+    """
+
+    def __init__(self, provider: SandboxProvider | None) -> None:
+        self._provider = provider
+
+    async def verify(self, task: Task, key: TaskKey, output: str, files: Mapping[str, bytes]) -> Score:
+        """`files` is the workspace as it was taken out: relative path -> bytes."""
+        if key.task_id != task.id:
+            raise IntegrityError(f"the key of task {key.task_id} was used on task {task.id}")
+        if not key.checks:
+            raise IntegrityError(f"task {task.id} has no checks: nothing could fail it")
+        for check in key.checks:
+            problem = await self._problem(check, output, files)
+            if problem:
+                return Score(reward=0.0, passed=False, detail=problem)
+        return Score(reward=1.0, passed=True)
+
+    async def _problem(self, check: Check, output: str, files: Mapping[str, bytes]) -> str:
+        """Why the check fails, in one line; empty where it passes."""
+        if isinstance(check, OutputCheck):
+            if same(output, check.expected, check.mode):
+                return ""
+            return f"output {output[:80]!r} is not {check.expected[:80]!r} ({check.mode})"
+        if isinstance(check, FileCheck):
+            return _file_problem(check, files)
+        return await self._program_problem(check, files)
+
+    async def _program_problem(self, check: ProgramCheck, files: Mapping[str, bytes]) -> str:
+        if self._provider is None:
+            raise InfrastructureError("a program check needs a sandbox and none is configured")
+        sandbox = await self._provider.open()
+        try:
+            await sandbox.put(files)
+            result = await sandbox.exec(check.command, PROGRAM_SECONDS)
+        finally:
+            await sandbox.close()
+        if result.timed_out:
+            return f"`{check.command}` did not end in {PROGRAM_SECONDS:.0f} seconds"
+        if result.exit_code != 0:
+            return f"`{check.command}` exited with {result.exit_code}"
+        if not same(result.stdout, check.expected, "exact"):  # exit 0 alone would reward an early exit
+            return f"`{check.command}` printed {result.stdout[:80]!r}, not {check.expected[:80]!r}"
+        return ""
+
+
+def _file_problem(check: FileCheck, files: Mapping[str, bytes]) -> str:
+    found = files.get(check.path)
+    if found is None:
+        return "" if check.content is None else f"{check.path} is missing"
+    if check.content is None:
+        return f"{check.path} still exists"
+    if normal(found.decode(errors="replace")) != normal(check.content):
+        return f"{check.path} holds {found[:80]!r}, not {check.content[:80]!r}"
+    return ""
