@@ -1,0 +1,75 @@
+"""`rsi schedule`: one generation a tick, on a cron expression, one deployment a lineage.
+
+Two ticks may overlap: the lineage's lease in our own store, not Prefect, decides which of them runs. So a second run is
+let in at once and ends as Cancelled, instead of waiting in a queue that grows while a generation takes longer than a tick.
+"""
+
+from itertools import count
+from pathlib import Path
+
+from prefect import State, flow
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.flows import EntrypointType
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Cancelled, Failed
+from pydantic import ValidationError
+
+from flows.generation import PLAIN, Opener, Stages, production, stages_as_tasks
+from flows.server import prefect_api
+from rsi.config import load_settings
+from rsi.errors import LeaseHeld, UserError
+
+
+def serve(settings_path: Path, cron: str) -> None:
+    """Run one generation of the settings' lineage at each tick of `cron` (UTC), until interrupted.
+
+    Serving again replaces the lineage's deployment and its schedule. UserError for a bad cron expression or settings.
+    """
+    check_cron(cron)
+    settings = load_settings(settings_path)
+    with prefect_api() as url, temporary_settings({PREFECT_API_URL: url}):
+        tick.serve(
+            name=f"rsi-{settings.lineage}",
+            cron=cron,
+            parameters={"settings_path": str(settings_path.absolute())},
+            limit=2,
+            entrypoint_type=EntrypointType.MODULE_PATH,
+            print_starting_message=False,
+        )
+
+
+def check_cron(cron: str) -> None:
+    try:
+        CronSchedule(cron=cron)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise UserError(
+            f"--cron '{cron}': not a cron expression ({reason}); five fields are expected, as in '0 3 * * *'"
+        ) from None
+
+
+@flow(name="tick", **PLAIN)
+async def tick(settings_path: str) -> State[None] | None:
+    """One scheduled run. The settings are read anew, so that an edit holds from the next tick on."""
+    return await run_tick(Path(settings_path), production())
+
+
+async def run_tick(settings_path: Path, opener: Opener) -> State[None] | None:
+    """Finish the generation that is under way, or run the next one. The two expected ends are states, not tracebacks."""
+    try:
+        async with opener(load_settings(settings_path), print) as run:
+            await stages_as_tasks(run, [next_owed(run)])
+    except LeaseHeld as error:
+        return _ended(Cancelled(message=f"skipped: {error}"))
+    except UserError as error:
+        return _ended(Failed(message=str(error)))
+    return None
+
+
+def next_owed(run: Stages) -> int:
+    return next(owed[0] for n in count(1) if (owed := list(run.owed(n))))
+
+
+def _ended(state: State[None]) -> State[None]:
+    print(state.message, flush=True)
+    return state

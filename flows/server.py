@@ -1,0 +1,68 @@
+"""A Prefect API for the length of a command: the user's own, else a local server that ends with us."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from flows import child
+from rsi.errors import UserError
+
+START_SECONDS = 120.0  # the first start migrates its database; on two busy cores that takes a while
+
+
+@contextmanager
+def prefect_api() -> Iterator[str]:
+    """Yields the API's URL. Call `prepare_environment` first, and from the main thread. UserError where none answers.
+
+    Prefect's own temporary server is not used: it survives a kill -9 of its parent and gives up after 20 seconds.
+    """
+    if url := os.environ.get("PREFECT_API_URL"):
+        if not healthy(f"{url.rstrip('/')}/health"):
+            raise UserError(f"PREFECT_API_URL: no Prefect server answers at {url}; start it, or unset the variable")
+        yield url
+        return
+    port, log = free_port(), Path(os.environ["PREFECT_HOME"]) / "server.log"
+    server = child.start(server_command(port, "--no-ui"), os.environ, log, death=signal.SIGKILL)
+    try:
+        wait_until_healthy(server, f"http://127.0.0.1:{port}/api/health", log)
+        yield f"http://127.0.0.1:{port}/api"
+    finally:
+        child.end(server)
+
+
+def server_command(port: int, *options: str) -> list[str]:
+    return [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port), *options]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def healthy(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=5.0).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def wait_until_healthy(
+    process: subprocess.Popen[bytes], url: str, log: Path, seconds: float = START_SECONDS, poll: float = 0.2
+) -> None:
+    """Returns once `url` answers 200. UserError, with the log to read, where the process ends or time runs out first."""
+    deadline = time.monotonic() + seconds
+    while not healthy(url):
+        if process.poll() is not None:
+            raise UserError(f"the server for {url} ended with exit code {process.returncode}; read {log}")
+        if time.monotonic() > deadline:
+            raise UserError(f"the server for {url} did not answer within {seconds:.0f} seconds; read {log}")
+        time.sleep(poll)
