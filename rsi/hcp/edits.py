@@ -1,5 +1,6 @@
 """Typed edits of a document: deterministic, and without effect where everything they say stands there already."""
 
+import copy
 from collections.abc import MutableMapping, Sequence
 from typing import Any
 
@@ -29,10 +30,9 @@ def apply(document: Document, edit: Edit) -> Document:
 
 def compose(document: Document, edits: Sequence[Edit]) -> Document:
     """All edits in order as one step from `document`. Comments and unknown keys stay."""
-    plain = parse(document.text, document.where).content  # a copy of our own
-    before = parse(document.text, document.where).content
+    plain = copy.deepcopy(document.content)
     _edit(plain, edits)
-    if plain == before:
+    if plain == document.content:
         return document
     _section(plain, "rsi")["parent"] = document.digest
     text = _edited_text(document, edits)

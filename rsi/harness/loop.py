@@ -1,0 +1,167 @@
+"""The episode loop: ask the model, take its action, show what came of it, until something ends it."""
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from rsi.errors import ContextOverflow, IntegrityError
+from rsi.harness.hooks import Ending, blocking
+from rsi.harness.prompt import opening
+from rsi.harness.protocol import Action, read_action, stop_strings
+from rsi.harness.tools import Outcome, use
+from rsi.ids import seed_of
+from rsi.ports import ModelBackend, Sandbox
+from rsi.types import Completion, Cost, HarnessConfig, Message, ModelRequest, Task, Termination, Turn
+
+
+@dataclass(frozen=True)
+class Episode:
+    """`output` is the answer, else what the last command printed. `well_formed`: a properly closed action was given."""
+
+    turns: tuple[Turn, ...]
+    output: str
+    termination: Termination
+    cost: Cost
+    well_formed: bool
+
+
+async def run_episode(
+    task: Task, harness: HarnessConfig, model: ModelBackend, sandbox: Sandbox | None, seed: int, adapter: str | None
+) -> Episode:
+    """Play one episode. A model's bad work ends it, and is data. Raises InfrastructureError (model or sandbox),
+    UserError (unknown adapter), IntegrityError (a prompt that does not continue the sampled tokens)."""
+    run = _Run(harness, model, sandbox, seed, adapter, list(opening(task, harness)))
+    if sandbox is not None and task.files:
+        await sandbox.put({path: text.encode() for path, text in task.files.items()})
+    end: Termination | None = None
+    while end is None:
+        end = await run.turn()
+        if end in (Termination.ANSWERED, Termination.NO_ACTION) and await run.held_back():
+            end = None
+    return run.episode(end)
+
+
+@dataclass
+class _Run:
+    """One episode in progress."""
+
+    harness: HarnessConfig
+    model: ModelBackend
+    sandbox: Sandbox | None
+    seed: int
+    adapter: str | None
+    messages: list[Message]
+    turns: list[Turn] = field(default_factory=list)
+    blocks: Counter[str] = field(default_factory=Counter)
+    output: str = ""
+    well_formed: bool = False
+    began: float = field(default_factory=time.monotonic)
+    model_seconds: float = 0.0
+    sandbox_seconds: float = 0.0
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return self.harness.tools if self.sandbox is not None else ()
+
+    @property
+    def seconds_left(self) -> float:
+        return self.harness.budgets.seconds - self.model_seconds - self.sandbox_seconds
+
+    @property
+    def tokens_left(self) -> int:
+        return self.harness.budgets.tokens - sum(len(turn.completion.token_ids) for turn in self.turns)
+
+    async def turn(self) -> Termination | None:
+        """One model turn and its action; says how the episode ended, or None where it goes on."""
+        if self.tokens_left <= 0:
+            return Termination.TOKENS
+        if self.seconds_left <= 0:
+            return Termination.SECONDS
+        try:
+            completion = await self._ask()
+        except ContextOverflow:
+            return Termination.CONTEXT
+        action = read_action(completion.text, self.tools)
+        if action is None or action.kind == "answer":
+            self._take(completion, action, None)
+            if action is not None:
+                self.output = action.body
+                return Termination.ANSWERED
+            return Termination.TOKENS if completion.finish == "length" else Termination.NO_ACTION
+        if self.seconds_left <= 0:
+            self._take(completion, action, None)
+            return Termination.SECONDS
+        outcome = await self._use(action)
+        self._take(completion, action, outcome)
+        return self._after_action(outcome)
+
+    def _after_action(self, outcome: Outcome) -> Termination | None:
+        self.output = outcome.stdout
+        budgets = self.harness.budgets
+        if len(self.turns) < budgets.turns + self.blocks.total():
+            self.messages.append(Message(role="user", content=outcome.observation))
+            return None
+        return Termination.ANSWERED if budgets.turns == 1 else Termination.TURNS
+
+    async def _ask(self) -> Completion:
+        last = self.turns[-1].completion if self.turns else None
+        prefix = (*last.prompt_ids, *last.token_ids) if last else ()
+        sampling = self.harness.sampling
+        limit = min(sampling.max_new_tokens, self.tokens_left)
+        request = ModelRequest(
+            messages=tuple(self.messages),
+            sampling=sampling.model_copy(update={"max_new_tokens": limit}),
+            seed=seed_of(self.seed, len(self.turns)),
+            adapter=self.adapter,
+            prefix_ids=prefix,
+            stop=stop_strings(self.tools),
+        )
+        began = time.monotonic()
+        completion = await self.model.generate(request)
+        self.model_seconds += time.monotonic() - began
+        if completion.prompt_ids[: len(prefix)] != prefix:
+            raise IntegrityError("the next prompt does not begin with the tokens that were sampled before it")
+        return completion
+
+    async def _use(self, action: Action) -> Outcome:
+        assert self.sandbox is not None  # without one there are no tools, so no such action
+        began = time.monotonic()
+        outcome = await use(action, self.sandbox, self.seconds_left, self.harness.budgets.output_chars)
+        self.sandbox_seconds += time.monotonic() - began
+        return outcome
+
+    def _take(self, completion: Completion, action: Action | None, outcome: Outcome | None) -> None:
+        self.well_formed = self.well_formed or (action is not None and action.closed)
+        self.messages.append(Message(role="assistant", content=completion.text))
+        self.turns.append(
+            Turn(
+                completion=completion,
+                action=action.text if action else None,
+                observation=outcome.observation if outcome else None,
+                exit_code=outcome.exit_code if outcome else None,
+            )
+        )
+
+    async def held_back(self) -> bool:
+        """Whether a Stop hook blocks the end; the next user turn is what the last command showed, and its message."""
+        last = self.turns[-1]
+        ending = Ending(last.action is not None, self.output, last.exit_code)
+        began = time.monotonic()
+        hook = await blocking(self.harness.stop_hooks, self.blocks, ending, self.sandbox, self.seconds_left)
+        self.sandbox_seconds += time.monotonic() - began
+        if hook is None:
+            return False
+        self.messages.append(Message(role="user", content="\n\n".join(filter(None, (last.observation, hook.message)))))
+        return True
+
+    def episode(self, end: Termination) -> Episode:
+        completions = [turn.completion for turn in self.turns]
+        cost = Cost(
+            turns=len(self.turns),
+            prompt_tokens=sum(len(c.prompt_ids) for c in completions),
+            completion_tokens=sum(len(c.token_ids) for c in completions),
+            model_seconds=self.model_seconds,
+            sandbox_seconds=self.sandbox_seconds,
+            seconds=time.monotonic() - self.began,
+        )
+        return Episode(tuple(self.turns), self.output, end, cost, self.well_formed)

@@ -1,0 +1,103 @@
+"""One job becomes one attempt. This is the one place where a rollout's failure turns into data."""
+
+import asyncio
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rsi.errors import IntegrityError, TamperError, UserError
+from rsi.harness import Episode, run_episode
+from rsi.ids import digest_tree
+from rsi.ports import ModelBackend, Sandbox, SandboxProvider, Verifier
+from rsi.types import Attempt, Cost, Job, Score, Termination
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What playing needs besides the job. `provider` is None where no sandbox can be had."""
+
+    model: ModelBackend
+    provider: SandboxProvider | None
+    verifier: Verifier
+
+
+async def play(job: Job, parts: Parts, retries: int = 0) -> Attempt:
+    """Play a job; after an infrastructure failure again, up to `retries` times, then yield it unscored.
+
+    Bad work is a score, a broken machine an unscored attempt. UserError (a wrong set-up) and IntegrityError (a broken
+    promise) are neither and propagate."""
+    error = ""
+    for _ in range(retries + 1):
+        try:
+            return await _play_once(job, parts)
+        except (UserError, IntegrityError):
+            raise
+        except Exception as failure:  # noqa: BLE001 the boundary that turns a rollout's failure into data
+            error = f"{type(failure).__name__}: {failure}"
+    return unscored(job, error)
+
+
+def unscored(job: Job, error: str) -> Attempt:
+    """The attempt of a job that infrastructure kept from being played."""
+    return _attempt(job, Episode((), "", Termination.INFRASTRUCTURE, Cost(), False), None, error)
+
+
+async def _play_once(job: Job, parts: Parts) -> Attempt:
+    sandbox = await _open(job, parts.provider)
+    try:
+        episode = await run_episode(job.task, job.harness, parts.model, sandbox, job.spec.seed, job.adapter)
+        form = 1.0 if episode.well_formed else 0.0
+        try:
+            files: Mapping[str, bytes] = await sandbox.get() if sandbox is not None else {}
+        except TamperError as tampering:
+            score = Score(reward=0.0, passed=False, form=form, flags=(f"tampering: {tampering}",))
+            return _attempt(job, episode, score)
+    finally:
+        await _close(sandbox)
+    score = await parts.verifier.verify(job.task, job.key, episode.output, files)
+    return _attempt(job, episode, score.model_copy(update={"form": form}))
+
+
+async def _open(job: Job, provider: SandboxProvider | None) -> Sandbox | None:
+    if not job.task.needs_sandbox:
+        return None
+    if provider is None:
+        raise UserError(f"bank '{job.task.bank}': its tasks need a sandbox and this machine has none; see `rsi doctor`")
+    return await provider.open()
+
+
+async def _close(sandbox: Sandbox | None) -> None:
+    """Close to the end even where this task is cancelled meanwhile: a sandbox left behind holds memory."""
+    if sandbox is None:
+        return
+    closing = asyncio.ensure_future(sandbox.close())
+    try:
+        await asyncio.shield(closing)
+    except asyncio.CancelledError:
+        await closing
+        raise
+
+
+def _attempt(job: Job, episode: Episode, score: Score | None, error: str = "") -> Attempt:
+    task = job.task
+    return Attempt(
+        id=job.spec.digest,
+        spec=job.spec,
+        family=task.recipe.family,
+        split=task.split,
+        held_out=task.held_out,
+        termination=episode.termination,
+        turns=episode.turns,
+        output=episode.output,
+        score=score,
+        cost=episode.cost,
+        error=error,
+        code_version=code_version(),
+    )
+
+
+@functools.cache
+def code_version() -> str:
+    """Digest of this package's own source tree, as it was when first asked."""
+    return digest_tree(Path(__file__).resolve().parent.parent, "*.py")

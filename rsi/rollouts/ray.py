@@ -1,0 +1,133 @@
+"""Rollouts on Ray: actors hold the sandboxes and run many episodes each; specs travel, clients never.
+
+The only file that knows Ray. A dead worker is replaced and its unfinished jobs are played again, so none is lost; an
+attempt is yielded once, when its job's call has returned, so none is doubled.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rsi.errors import InfrastructureError
+from rsi.rollouts.episode import Parts, play, unscored
+from rsi.rollouts.local import stream
+from rsi.types import Attempt, Job
+
+Factory = Callable[[], Parts]  # picklable: a module-level function, or functools.partial of one
+
+OBJECT_STORE_BYTES = 80_000_000  # attempts are small and travel inside replies
+
+
+class _Worker:
+    """The actor: one set of parts a process, made on first use so that a wrong set-up is told as its own error."""
+
+    def __init__(self, factory: Factory, retries: int) -> None:
+        self._factory, self._retries = factory, retries
+        self._parts: Parts | None = None
+
+    async def pid(self) -> int:
+        return os.getpid()
+
+    async def play(self, job: Job) -> Attempt:
+        if self._parts is None:
+            self._parts = self._factory()
+        return await play(job, self._parts, self._retries)
+
+    async def close(self) -> None:
+        if self._parts is not None:
+            await self._parts.model.close()
+
+
+@dataclass
+class _Slot:
+    """One place for a worker; `actor` changes when a dead one is replaced."""
+
+    actor: Any
+    jobs: int = 0
+
+
+class RayExecutor:
+    """`workers` actors with `concurrency` episodes in flight over all of them; a job is played again up to `retries`
+    times, after an infrastructure failure inside a worker and after the death of one. Uses the Ray that this process is
+    connected to, or RAY_ADDRESS, or starts one on this machine (and stops it on close)."""
+
+    def __init__(self, factory: Factory, workers: int, concurrency: int, retries: int) -> None:
+        self._factory, self._concurrency, self._retries = factory, concurrency, retries
+        self._ray, self._started = _connect(workers)
+        self._slots = [_Slot(self._actor(-(-concurrency // workers))) for _ in range(workers)]
+
+    def _actor(self, concurrency: int) -> Any:
+        options = {"num_cpus": 0, "max_concurrency": concurrency + 2, "scheduling_strategy": "SPREAD"}
+        return self._ray.remote(_Worker).options(**options).remote(self._factory, self._retries)
+
+    def run(self, jobs: Sequence[Job]) -> AsyncIterator[Attempt]:
+        return stream(jobs, self._play, self._concurrency)
+
+    async def pids(self) -> list[int]:
+        """Process ids of the workers."""
+        return [await slot.actor.pid.remote() for slot in self._slots]
+
+    async def close(self) -> None:
+        """End the workers, and Ray where this executor started it."""
+        for slot in self._slots:
+            try:
+                await asyncio.wait_for(slot.actor.close.remote(), 10)
+            except Exception as error:  # noqa: BLE001 teardown: a worker that cannot say goodbye is ended all the same
+                print(f"rollout worker did not close: {error}", file=sys.stderr)
+            self._ray.kill(slot.actor)
+        self._slots = []
+        if self._started:
+            self._ray.shutdown()
+
+    async def _play(self, job: Job) -> Attempt:
+        for _ in range(self._retries + 1):
+            slot = min(self._slots, key=lambda slot: slot.jobs)
+            slot.jobs += 1
+            actor = slot.actor
+            try:
+                return await self._call(actor, job)
+            except InfrastructureError as error:
+                last = str(error)
+                self._replace(slot, actor)
+            finally:
+                slot.jobs -= 1
+        return unscored(job, last)
+
+    async def _call(self, actor: Any, job: Job) -> Attempt:
+        """Play on one actor; InfrastructureError where the worker died, the worker's own error otherwise."""
+        reference = actor.play.remote(job)
+        try:
+            attempt: Attempt = await reference
+            return attempt
+        except asyncio.CancelledError:
+            self._ray.cancel(reference)
+            raise
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.RayError as error:
+            raise InfrastructureError(f"a rollout worker died: {str(error).splitlines()[0]}") from None
+
+    def _replace(self, slot: _Slot, dead: Any) -> None:
+        if slot.actor is dead:  # the first of its jobs to notice replaces it
+            self._ray.kill(dead)
+            slot.actor = self._actor(-(-self._concurrency // len(self._slots)))
+
+
+def _connect(workers: int) -> tuple[Any, bool]:
+    """Ray, and whether it was started here. Its settings that are read at import are set before it."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    import ray
+
+    if ray.is_initialized():
+        return ray, False
+    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(**quiet)
+    else:
+        memory = OBJECT_STORE_BYTES
+        ray.init(num_cpus=workers, include_dashboard=False, object_store_memory=memory, **quiet)
+    return ray, True
