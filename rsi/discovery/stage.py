@@ -6,6 +6,7 @@ scan goes into what it returns: reasons are worded here, from what those say as 
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
@@ -52,6 +53,8 @@ async def discover(
     variants = [Recipe(family=f, difficulty=moved[f]) for f in families if f in moved and moved[f] != level[f]]
     mixed = [r for r in dict.fromkeys(chain(*zip_longest(proposed, variants))) if r is not None]
     await work.screen(mixed, min(len(mixed), settings.tasks - len(work.tasks)))
+    screened = Counter(task.recipe.family for task in work.tasks)
+    base.sort(key=lambda recipe: screened[recipe.family])
     await work.screen(base, settings.tasks - len(work.tasks))
     result = work.result(len(proposed))
     scene.say(

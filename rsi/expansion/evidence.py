@@ -1,4 +1,4 @@
-"""Whether fresh draws speak for an edit. Pure. A screen with tiny samples: the gate decides, so it lets much through."""
+"""Whether fresh draws speak for an edit. Pure. A screen with tiny samples: the gate decides, so it is a lax one."""
 
 from math import comb
 
