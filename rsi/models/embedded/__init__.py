@@ -1,1 +1,1 @@
-"""The embedded model: fetched once, served by a batching engine over transformers. Torch is imported by its modules only."""
+"""The embedded model: fetched once, served by a batching engine over transformers. Importing this loads no torch."""

