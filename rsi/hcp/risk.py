@@ -1,5 +1,6 @@
 """What a change of a document touches, and whether a person must see it first (invariant 7)."""
 
+import re
 from typing import Literal
 
 from rsi.types import AddStopHook, Edit, SetBudgets, SetSampling
@@ -37,12 +38,13 @@ _BY_PREFIX: dict[str, Risk] = {
     "rsi.exemplars": "text",
     "rsi.skills": "text",
 }
+_KEY_PART = re.compile(r'"(?:[^"\\]|\\.)*"|[^."\[]+|\[\d+\]')
 _HOOK_WORDS = ("builtin", "message", "max_blocks", "fail", "timeout")  # of a Stop hook, besides its command
 
 
 def risk_of(key: str) -> Risk:
     """The risk class of a change at a key path such as `rsi.budgets.turns` or `hooks.Stop.look.command`."""
-    parts = [part.split("[")[0] for part in key.split(".")]
+    parts = [part for part in _KEY_PART.findall(key) if not part.startswith("[")]
     if parts[:2] == ["hooks", "Stop"] and len(parts) == 4 and parts[-1] in _HOOK_WORDS:
         return "hook"
     for length in range(len(parts), 0, -1):

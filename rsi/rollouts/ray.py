@@ -51,7 +51,7 @@ class _Slot:
 
 class RayExecutor:
     """`workers` actors with `concurrency` episodes in flight over all of them; a job is played again up to `retries`
-    times, after an infrastructure failure inside a worker and after the death of one. Uses the Ray that this process is
+    times after infrastructure failures in its worker, and as often (at least once) after its worker's death. Uses the Ray that this process is
     connected to, or RAY_ADDRESS, or starts one on this machine (and stops it on close)."""
 
     def __init__(self, factory: Factory, workers: int, concurrency: int, retries: int) -> None:
@@ -83,7 +83,7 @@ class RayExecutor:
             self._ray.shutdown()
 
     async def _play(self, job: Job) -> Attempt:
-        for _ in range(self._retries + 1):
+        for _ in range(max(self._retries, 1) + 1):
             slot = min(self._slots, key=lambda slot: slot.jobs)
             slot.jobs += 1
             actor = slot.actor

@@ -13,8 +13,9 @@ from rsi.types import Attempt, AttemptSpec, HarnessConfig, Job, Pair, Task
 
 @dataclass(frozen=True)
 class Recording:
-    """What drawing needs; its `draw` is the ports.Draw that stages take. `sandbox` is the provider's identity; `specialist` names the adapter that plays this bank.
+    """What drawing needs; its `draw` is the ports.Draw that stages take.
 
+    `sandbox` is the provider's identity; `specialist` names the adapter that plays this bank.
     `spend(purpose, n)` is told of n attempts before they are played and may raise; `progress(purpose, done, total)`
     is called as they are recorded."""
 
