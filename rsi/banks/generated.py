@@ -119,7 +119,7 @@ class GeneratedBank:
 
     def _draft(self, recipe: Recipe, seed: int, split: Split) -> Instance | None:
         """The first instance from `seed` whose content belongs to `split`; None where there seems to be none."""
-        rng = random.Random(seed)
+        rng = random.Random(seed_of(recipe, seed))  # equal seeds give families nothing in common
         for _ in range(TRIES):
             instance = self._table[recipe.family](rng, recipe.difficulty)
             if not trivial(instance) and self._region(instance) == split:

@@ -15,13 +15,13 @@ def _operand(rng: random.Random, difficulty: int) -> int:
 @family(REASON, "add")
 def add(rng: random.Random, difficulty: int) -> Instance:
     a, b = _operand(rng, difficulty), _operand(rng, difficulty)
-    return number(f"What is {a} + {b}?", a + b)
+    return number(f"What is {a} plus {b}?", a + b)
 
 
 @family(REASON, "subtract")
 def subtract(rng: random.Random, difficulty: int) -> Instance:
     b, rest = _operand(rng, difficulty), _operand(rng, difficulty)
-    return number(f"What is {b + rest} - {b}?", rest)
+    return number(f"What is {b + rest} minus {b}?", rest)
 
 
 @family(REASON, "multiply")
@@ -34,7 +34,7 @@ def multiply(rng: random.Random, difficulty: int) -> Instance:
 @family(REASON, "add_three")
 def add_three(rng: random.Random, difficulty: int) -> Instance:
     parts = [rng.randint(1, (6, 15, 40)[difficulty - 1]) for _ in range(3)]
-    return number(f"What is {' + '.join(map(str, parts))}?", sum(parts))
+    return number(f"What is {' plus '.join(map(str, parts))}?", sum(parts))
 
 
 @family(REASON, "double")

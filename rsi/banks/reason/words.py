@@ -15,15 +15,13 @@ def _word(rng: random.Random, difficulty: int) -> str:
 @family(REASON, "first_letter")
 def first_letter(rng: random.Random, difficulty: int) -> Instance:
     chosen = content.words(rng, difficulty)
-    letters = "letter" if difficulty == 1 else "letters, one after the other,"
-    return word(f"What is the first {letters} of {_quoted(chosen)}?", "".join(item[0] for item in chosen))
+    return word(f"{_what(difficulty, 'first')} of {_quoted(chosen)}?", "".join(item[0] for item in chosen))
 
 
 @family(REASON, "last_letter")
 def last_letter(rng: random.Random, difficulty: int) -> Instance:
     chosen = content.words(rng, difficulty)
-    letters = "letter" if difficulty == 1 else "letters, one after the other,"
-    return word(f"What is the last {letters} of {_quoted(chosen)}?", "".join(item[-1] for item in chosen))
+    return word(f"{_what(difficulty, 'last')} of {_quoted(chosen)}?", "".join(item[-1] for item in chosen))
 
 
 @family(REASON, "count_letters")
@@ -61,6 +59,10 @@ def join_words(rng: random.Random, difficulty: int) -> Instance:
 def drop_last_letter(rng: random.Random, difficulty: int) -> Instance:
     chosen = rng.choice(content.WORDS)
     return word(f"Write '{chosen}' without its last {_letters(difficulty)}.", chosen[:-difficulty])
+
+
+def _what(n: int, which: str) -> str:
+    return f"What is the {which} letter" if n == 1 else f"What are the {which} letters, written together,"
 
 
 def _letters(n: int) -> str:

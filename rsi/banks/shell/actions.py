@@ -23,37 +23,41 @@ def _is(path: str, content: str | None) -> FileCheck:
     return FileCheck(path=path, content=content)
 
 
+def _count(request: str, command: str, checks: tuple[Check, ...], files: dict[str, str], path: str, n: int) -> Instance:
+    """An action after which `path` has `n` lines, which are to be counted."""
+    request = f"{request}, then print the number of lines in {path}."
+    return Instance(request, f"{command}; wc -l < {path}", (*checks, OutputCheck(expected=str(n))), files)
+
+
 @family(SHELL, "copy_file")
 def copy_file(rng: random.Random, difficulty: int) -> Instance:
     old, new, third, other = names(rng, 4)
-    files = {old: text(words(rng, size(rng, difficulty))), other: text(words(rng, 2))}
-    request, command, checks = f"Copy {old} to {new}", f"cp {old} {new}", (_is(new, files[old]), *kept(files))
+    n = size(rng, difficulty)
+    files = {old: text(words(rng, n)), other: text(words(rng, 2))}
+    request, command = f"Copy {old} to {new}", f"cp {old} {new}"
+    checks: tuple[Check, ...] = (_is(new, files[old]), *kept(files))
     if difficulty > 1:
         request, command = f"{request} and {other} to {third}", f"{command}; cp {other} {third}"
         checks = (*checks, _is(third, files[other]))
     if difficulty > 2:
-        count = str(files[old].count("\n"))
-        printed = OutputCheck(expected=count)
-        request = f"{request}, then print the number of lines in {new}"
-        return Instance(f"{request}.", f"{command}; wc -l < {new}", (*checks, printed), files)
+        return _count(request, command, checks, files, new, n)
     return Instance(f"{request}.", command, checks, files)
 
 
 @family(SHELL, "rename_file")
 def rename_file(rng: random.Random, difficulty: int) -> Instance:
     old, new, third, other = names(rng, 4)
-    files = {old: text(words(rng, size(rng, difficulty))), other: text(words(rng, 2))}
+    n = size(rng, difficulty)
+    files = {old: text(words(rng, n)), other: text(words(rng, 2))}
     request, command = f"Rename {old} to {new}", f"mv {old} {new}"
     checks: tuple[Check, ...] = (_is(new, files[old]), _is(old, None))
     if difficulty == 1:
         return Instance(f"{request}.", command, (*checks, *kept(files, (old,))), files)
     request, command = f"{request} and {other} to {third}", f"{command}; mv {other} {third}"
     checks = (*checks, _is(third, files[other]), _is(other, None))
-    if difficulty == 2:
-        return Instance(f"{request}.", command, checks, files)
-    printed = OutputCheck(expected=str(files[old].count("\n")))
-    request = f"{request}, then print the number of lines in {new}"
-    return Instance(f"{request}.", f"{command}; wc -l < {new}", (*checks, printed), files)
+    if difficulty > 2:
+        return _count(request, command, checks, files, new, n)
+    return Instance(f"{request}.", command, checks, files)
 
 
 @family(SHELL, "delete_file")
@@ -91,13 +95,15 @@ def write_file(rng: random.Random, difficulty: int) -> Instance:
 
 @family(SHELL, "move_to_folder")
 def move_to_folder(rng: random.Random, difficulty: int) -> Instance:
-    moved, second, other, within = names(rng, 4)
-    folder = rng.choice(FOLDERS)
-    files = {path: text(words(rng, size(rng, difficulty))) for path in (moved, second, other, f"{folder}/{within}")}
+    moved, second, within = names(rng, 3)
+    folder, n = rng.choice(FOLDERS), size(rng, difficulty)
+    files = {moved: text(words(rng, n)), second: text(words(rng, 3)), f"{folder}/{within}": text(words(rng, 2))}
     gone = (moved,) if difficulty == 1 else (moved, second)
     checks = (*(c for p in gone for c in (_is(p, None), _is(f"{folder}/{p}", files[p]))), *kept(files, gone))
-    request = f"Move {' and '.join(gone)} into the folder {folder}"
-    return _act(difficulty, request, f"mv {' '.join(gone)} {folder}/", checks, files, f"{folder}/{moved}")
+    request, command = f"Move {' and '.join(gone)} into the folder {folder}", f"mv {' '.join(gone)} {folder}/"
+    if difficulty > 2:
+        return _count(request, command, checks, files, f"{folder}/{moved}", n)
+    return Instance(f"{request}.", command, checks, files)
 
 
 @family(SHELL, "change_word")

@@ -107,7 +107,7 @@ def _repeats(rng: random.Random, difficulty: int) -> list[str]:
 def unique_lines(rng: random.Random, difficulty: int) -> Instance:
     rows = _repeats(rng, difficulty)
     name, files = one_file(rng, text(rows))
-    what = f"the different lines of {name}, each once, sorted"
+    what = f"the lines of {name} in sorted order without repeats"
     return show(rng, difficulty, what, f"sort -u {name}", text(sorted(set(rows))), files)
 
 

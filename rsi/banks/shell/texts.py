@@ -43,7 +43,7 @@ def join_lines(rng: random.Random, difficulty: int) -> Instance:
 @family(SHELL, "first_letters")
 def first_letters(rng: random.Random, difficulty: int) -> Instance:
     rows = words(rng, size(rng, difficulty))
-    n = rng.randint(1, 3)
+    n = rng.randint(2, 4)
     name, files = one_file(rng, text(rows))
     what = f"the first {n} letters of each line of {name}"
     return show(rng, difficulty, what, f"cut -c1-{n} {name}", text([row[:n] for row in rows]), files)
