@@ -1,0 +1,252 @@
+"""One training run inside its own process: model and adapter, TRL's loop, checkpoints, canary, export.
+
+Knows neither harness, sandbox nor verifier: the rollout closes over them. The learner's own module is the sampler.
+"""
+
+import asyncio
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from peft import LoraConfig, PeftModel, get_peft_model
+from torch import Tensor, nn
+from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback, set_seed
+from trl import GRPOConfig
+
+from rsi.errors import NothingLearned, TrainingError
+from rsi.ports import ModelBackend, Rollout
+from rsi.types import AdapterRevision, Message, TrainSpec
+from rsi.update.adapters import open_revision, publish
+from rsi.update.trl.groups import GroupSource, Ledger, Sample, StepGroups, policy_version
+from rsi.update.trl.learner import Learner
+
+BackendFactory = Callable[[Any, Any, Callable[[], str]], ModelBackend]
+Progress = Callable[[str, int, int], None]
+
+_WHOLE = "whole"  # marks a checkpoint whose files are all written
+_DONE = "revision"  # holds the exported revision's name
+# What a revision keeps of TRL's log, one mapping a step: their name -> ours.
+_LOGGED = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "step_time": "seconds"}
+_OWN = ("reward_mean", "pass_rate", "samples", "submitted", "accepted", "filtered", "failed", "rollout_seconds")
+
+
+def train(
+    spec: TrainSpec, rollout: Rollout, make_backend: BackendFactory, ledger: Ledger, progress: Progress
+) -> AdapterRevision:
+    """Train to the end from the last whole checkpoint, and export. A run that has exported returns its revision.
+
+    Raises TrainingError (sampler and learner disagree, adapter without effect), NothingLearned, IntegrityError."""
+    workdir, out = Path(spec.workdir), Path(spec.out)
+    if (workdir / _DONE).is_file() and (out / (name := (workdir / _DONE).read_text(encoding="utf8"))).is_dir():
+        return open_revision(out, name)
+    torch.set_num_threads(spec.threads)
+    logging.getLogger("trl").setLevel(logging.ERROR)  # it would print every unscored row
+    tokenizer = AutoTokenizer.from_pretrained(spec.base)
+    model = _specialist(spec)
+    guard, sampler = _Guard(spec, progress), _Sampler(GroupSource(spec, rollout, ledger), spec, make_backend)
+    learner = Learner(
+        model=model,
+        reward_funcs=sampler.rewards,
+        rollout_func=sampler.roll,
+        args=_arguments(spec, model),
+        train_dataset=Dataset.from_dict({"prompt": ["-"] * (spec.settings.prompts_per_step * spec.settings.steps)}),
+        processing_class=tokenizer,
+        callbacks=[guard],
+    )
+    learner.remove_callback(PrinterCallback)
+    guard.learner = learner
+    try:
+        learner.train(resume_from_checkpoint=_last_checkpoint(workdir))
+    finally:
+        sampler.close()
+    metrics = _metrics(learner.state.log_history)
+    if not sum(step["accepted"] for step in metrics):
+        raise NothingLearned(f"none of {len(metrics)} steps had an informative group")
+    export = workdir / "export"
+    model.save_pretrained(export)
+    _check_canary(model, tokenizer, spec.canary, export)
+    revision = publish(export, out, spec.parent_revision, spec.settings.steps, metrics)
+    (workdir / _DONE).write_text(revision.name, encoding="utf8")
+    for spent in (export, *workdir.glob("checkpoint-*")):
+        shutil.rmtree(spent, ignore_errors=True)
+    return revision
+
+
+def _specialist(spec: TrainSpec) -> PeftModel:
+    """The frozen base with a trainable adapter: the parent's, or a fresh one (which changes nothing yet)."""
+    set_seed(spec.settings.seed)
+    base = AutoModelForCausalLM.from_pretrained(spec.base, dtype=getattr(torch, spec.dtype))
+    base.to("cuda" if _on_cuda(spec) else "cpu")
+    if spec.parent is not None:
+        return PeftModel.from_pretrained(base, spec.parent, is_trainable=True)
+    shape = {"r": spec.settings.rank, "lora_alpha": spec.settings.alpha, "target_modules": "all-linear"}
+    return get_peft_model(base, LoraConfig(task_type="CAUSAL_LM", lora_dropout=0.0, **shape))
+
+
+def _on_cuda(spec: TrainSpec) -> bool:
+    return spec.device == "cuda" or (spec.device == "auto" and torch.cuda.is_available())
+
+
+def _arguments(spec: TrainSpec, model: PeftModel) -> GRPOConfig:
+    settings = spec.settings
+    return GRPOConfig(
+        output_dir=spec.workdir,
+        use_cpu=not _on_cuda(spec),
+        bf16=False,  # the weights have their dtype already; no autocast
+        gradient_checkpointing=False,
+        dataloader_pin_memory=False,
+        report_to="none",
+        disable_tqdm=True,
+        max_steps=settings.steps,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="constant",
+        per_device_train_batch_size=settings.group_size,
+        num_generations=settings.group_size,
+        gradient_accumulation_steps=settings.prompts_per_step,
+        steps_per_generation=settings.prompts_per_step,
+        temperature=1.0,
+        beta=0.0,
+        shuffle_dataset=False,
+        seed=settings.seed,
+        logging_steps=1,
+        save_strategy="steps",
+        save_steps=1,
+        save_total_limit=2,  # the last whole one stays while the next is written
+    )
+
+
+class _Sampler:
+    """TRL's rollout function and reward function over the groups of each step, on one owned event loop."""
+
+    def __init__(self, groups: GroupSource, spec: TrainSpec, make_backend: BackendFactory) -> None:
+        self._groups = groups
+        self._spec = spec
+        self._make_backend = make_backend
+        self._loop = asyncio.new_event_loop()
+        self._backend: ModelBackend | None = None
+        self._step: dict[str, float] = {}
+
+    def roll(self, prompts: list[str], learner: Learner) -> dict[str, Any]:
+        """The rows of one step in TRL's fixed shape. A row that fills the shape has no reward and no unmasked token."""
+        started, state = time.monotonic(), learner.state
+        cursor = int(sum(entry.get("submitted", 0) for entry in state.log_history))
+        learner.model.eval()
+        try:
+            groups = self._loop.run_until_complete(self._collect(state.global_step, cursor, learner))
+        finally:
+            learner.model.train()
+        self._step = groups.metrics() | {"rollout_seconds": time.monotonic() - started}
+        size, pad = self._spec.settings.group_size, learner.processing_class.pad_token_id
+        rows = [row for group in groups.accepted for row in _filled(group, size)]
+        rows += [None] * (len(prompts) - len(rows))
+        flats = [row.flat if row else None for row in rows]
+        return {
+            "prompt_ids": [list(flat.prompt_ids) if flat else [pad] for flat in flats],
+            "completion_ids": [list(flat.completion_ids) if flat else [pad] for flat in flats],
+            "logprobs": [list(flat.logprobs) if flat else [0.0] for flat in flats],
+            "env_mask": [list(flat.env_mask) if flat else [0] for flat in flats],
+            "training_reward": [row.reward if row else None for row in rows],
+        }
+
+    def rewards(
+        self, training_reward: list[float | None], log_metric: Callable[[str, float], None], **unused: Any
+    ) -> list[float | None]:
+        for name, value in self._step.items():
+            log_metric(name, value)
+        return training_reward
+
+    async def _collect(self, step: int, cursor: int, learner: Learner) -> StepGroups:
+        if self._backend is None:
+
+            def version() -> str:
+                return policy_version(self._spec.run, learner.state.global_step)
+
+            self._backend = self._make_backend(learner.model, learner.processing_class, version)
+        return await self._groups.collect(step, cursor, self._backend)
+
+    def close(self) -> None:
+        if self._backend is not None:
+            self._loop.run_until_complete(self._backend.close())
+        self._loop.close()
+
+
+def _filled(group: tuple[Sample, ...], size: int) -> list[Sample | None]:
+    return [*group, *[None] * (size - len(group))]
+
+
+class _Guard(TrainerCallback):  # type: ignore[misc]
+    """Refuses a first update whose sampler and learner disagree; marks checkpoints whole; reports progress."""
+
+    def __init__(self, spec: TrainSpec, progress: Progress) -> None:
+        self._spec = spec
+        self._progress = progress
+        self._compared = False
+        self.learner: Learner
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
+        gap, bound = self.learner.gap(), self._spec.settings.max_logprob_gap
+        if gap is None:
+            return
+        self.learner.note("logprob_gap", gap)
+        if not self._compared and not gap <= bound:  # a NaN is refused too
+            raise TrainingError(
+                f"sampler and learner disagree by {gap:.4f} nats a token before the first step (at most {bound}): "
+                "sample at temperature 1.0 with the learner's dtype, or raise update.max_logprob_gap"
+            )
+        self._compared = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
+        (Path(self._spec.workdir) / f"checkpoint-{state.global_step}" / _WHOLE).touch()
+        self._progress("training", state.global_step, self._spec.settings.steps)
+
+
+def _last_checkpoint(workdir: Path) -> str | None:
+    """The newest whole checkpoint; torn ones are removed."""
+    whole: list[tuple[int, Path]] = []
+    for folder in workdir.glob("checkpoint-*"):
+        if (folder / _WHOLE).is_file():
+            whole.append((int(folder.name.rpartition("-")[2]), folder))
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    return os.fspath(max(whole)[1]) if whole else None
+
+
+def _metrics(history: list[dict[str, Any]]) -> list[Mapping[str, float]]:
+    """One mapping a step: TRL's log under our names, without what it could not compute (None)."""
+    names = _LOGGED | {name: name for name in (*_OWN, "logprob_gap")}
+    return [
+        {ours: float(entry[theirs]) for theirs, ours in names.items() if entry.get(theirs) is not None}
+        for entry in history
+        if "submitted" in entry
+    ]
+
+
+def _check_canary(model: PeftModel, tokenizer: Any, canary: tuple[Message, ...], export: Path) -> None:
+    """TrainingError unless the exported adapter, loaded anew, answers as the trained one and not as the base."""
+    messages = [message.model_dump() for message in canary]
+    text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    ids = tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids.to(model.device)
+    trained = _log_probs(model, ids)
+    with model.disable_adapter():
+        base = _log_probs(model, ids)
+    model.load_adapter(os.fspath(export), adapter_name="exported")
+    model.set_adapter("exported")
+    exported = _log_probs(model, ids)
+    if not torch.equal(exported, trained):
+        raise TrainingError("the exported adapter does not answer the canary as the trained one; it was not exported")
+    if torch.equal(exported, base):
+        raise TrainingError("the canary's log-probabilities equal the base's: the adapter has no effect; not exported")
+
+
+def _log_probs(model: nn.Module, ids: Tensor) -> Tensor:
+    """Next-token log-probabilities after the last token: (vocabulary,)."""
+    model.eval()
+    with torch.no_grad():
+        logits: Tensor = model(input_ids=ids).logits[0, -1]
+    return logits.float().log_softmax(-1)
