@@ -1,0 +1,112 @@
+"""Limits on a whole process tree, on machines where a control group may be made (version 1 or 2).
+
+Where none is delegated the sandbox has its per-process limits only; `delegated` says which. It must not know what the
+processes are.
+"""
+
+import contextlib
+import functools
+import os
+import subprocess
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_ROOT = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Parents:
+    """The folders under which a group for each controller may be made; one folder serves both in version 2."""
+
+    version: int
+    memory: Path | None = None
+    pids: Path | None = None
+
+    @property
+    def folders(self) -> list[Path]:
+        return list(dict.fromkeys(folder for folder in (self.memory, self.pids) if folder))
+
+
+class Group:
+    """One control group (a folder a controller). Every method is best effort but `add`, which raises OSError."""
+
+    def __init__(self, parents: Parents, memory: int, pids: int) -> None:
+        """`memory` in bytes (tmpfs contents count), `pids` processes and threads. Raises OSError."""
+        name = f"rsi-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self.folders = [folder / name for folder in parents.folders]
+        settings = {"memory.max": memory, "memory.swap.max": 0, "pids.max": pids}
+        if parents.version == 1:
+            settings = {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory, "pids.max": pids}
+        try:
+            for folder in self.folders:
+                folder.mkdir()
+                for key, value in settings.items():
+                    if (folder / key).exists():
+                        (folder / key).write_text(str(value))
+        except OSError:
+            self.remove()
+            raise
+
+    def add(self, pid: int) -> None:
+        for folder in self.folders:
+            (folder / "cgroup.procs").write_text(str(pid))
+
+    def remove(self) -> None:
+        """Only an empty group can be removed; one that is still emptying is left to `sweep`."""
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+@functools.cache
+def delegated() -> Parents:
+    """Where groups can be made, found by making one and moving a process into it."""
+    return next((candidate for candidate in _candidates() if _works(candidate)), Parents(0))
+
+
+def _works(parents: Parents) -> bool:
+    for folder in parents.folders:
+        _sweep(folder)
+    try:
+        group = Group(parents, 1 << 30, 64)
+    except OSError:
+        return False
+    mover = subprocess.Popen(["/bin/sleep", "10"], stdin=subprocess.DEVNULL, env={})
+    try:
+        group.add(mover.pid)
+        return True
+    except OSError:
+        return False
+    finally:
+        mover.kill()
+        mover.wait()
+        group.remove()
+
+
+def _candidates() -> Iterator[Parents]:
+    own = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line)
+    if "memory" in own or "pids" in own:
+        found = {name: _ROOT / name / own[name].lstrip("/") for name in ("memory", "pids") if name in own}
+        usable = {name: folder for name, folder in found.items() if os.access(folder, os.W_OK)}
+        for names in (("memory", "pids"), ("memory",), ("pids",)):
+            if all(name in usable for name in names):
+                yield Parents(1, **{name: usable[name] for name in names})
+    if "" in own:
+        here = _ROOT / own[""].lstrip("/")
+        for folder in (here, *here.parents):
+            if not folder.is_relative_to(_ROOT):
+                return
+            with contextlib.suppress(OSError):
+                if {"memory", "pids"} <= set((folder / "cgroup.subtree_control").read_text().split()):
+                    yield Parents(2, folder, folder)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the empty groups of processes that have died without closing."""
+    for left in folder.glob("rsi-*"):
+        owner = left.name.split("-")[1]
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            with contextlib.suppress(OSError):
+                left.rmdir()

@@ -1,0 +1,185 @@
+"""Files in and out of a workspace whose owner is hostile, through a directory descriptor the host already holds.
+
+Nothing is looked up by an absolute path and no link is ever followed by the kernel. It must not know how the workspace
+is confined or who works in it.
+"""
+
+import contextlib
+import ctypes
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from rsi.errors import TamperError, UserError
+
+ROOT = "/task"
+MAX_ENTRIES = 10_000
+MAX_DEPTH = 64
+MAX_HOPS = 40  # links followed on the way to one file
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_libc = ctypes.CDLL(None)
+
+
+@contextlib.contextmanager
+def acting_as(owner: int | None) -> Iterator[None]:
+    """Let this thread alone touch files as the uid and gid `owner` (None: as it is).
+
+    Real root is no user of the workspace's own user namespace and cannot even make a file in it.
+    """
+    if owner is None:
+        yield
+        return
+    before = _libc.setfsgid(owner), _libc.setfsuid(owner)
+    try:
+        yield
+    finally:
+        _libc.setfsuid(before[1])
+        _libc.setfsgid(before[0])
+
+
+def write_files(root: int, files: Mapping[str, bytes]) -> None:
+    """Write `files` (relative path -> content) below the directory descriptor `root`, replacing; parents are made.
+
+    Raises TamperError for a path that leaves the
+    workspace, by its name or by a link that stands in its way; UserError where the workspace refuses the file (full, a
+    folder in its place, a name too long). All names are checked before anything is written.
+    """
+    paths = {name: _parts(name) for name in files}
+    for name, parts in paths.items():
+        try:
+            _write(root, parts, files[name])
+        except OSError as error:
+            raise UserError(f"{ROOT}/{name}: cannot be written to the workspace: {error.strerror}") from None
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    path = PurePosixPath(name)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in name:
+        raise TamperError(f"{name!r}: file names must be relative to {ROOT} and stay in it")
+    if len(path.parts) > MAX_DEPTH:
+        raise TamperError(f"{name[:80]!r}: deeper than {MAX_DEPTH} folders")
+    return path.parts
+
+
+def _write(root: int, parts: tuple[str, ...], content: bytes) -> None:
+    folder = os.dup(root)
+    try:
+        for part in parts[:-1]:
+            inner = _enter(folder, part)
+            os.close(folder)
+            folder = inner
+        with contextlib.suppress(FileNotFoundError):  # never write through what stands there: a link, a pipe
+            os.unlink(parts[-1], dir_fd=folder)
+        with os.fdopen(os.open(parts[-1], _CREATE, 0o644, dir_fd=folder), "wb") as file:
+            file.write(content)
+    finally:
+        os.close(folder)
+
+
+def _enter(folder: int, name: str) -> int:
+    """A descriptor of the subfolder `name`, made where it is missing."""
+    try:
+        os.mkdir(name, 0o755, dir_fd=folder)
+    except FileExistsError:
+        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise TamperError(f"{name!r}: a link stands where a folder of the workspace is expected") from None
+    return os.open(name, _DIRECTORY, dir_fd=folder)
+
+
+class _Walk:
+    """What a walk has found: file contents and link targets by relative path, within the bounds."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.left, self.entries = limit, limit, 0
+        self.files: dict[str, bytes] = {}
+        self.links: dict[str, str] = {}
+
+    def folder(self, fd: int, prefix: str, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise TamperError(f"{prefix[:80]}: deeper than {MAX_DEPTH} folders")
+        with os.scandir(fd) as entries:
+            for entry in entries:
+                self.entries += 1
+                if self.entries > MAX_ENTRIES:
+                    raise TamperError(f"{ROOT} holds more than {MAX_ENTRIES} entries")
+                self.entry(fd, entry.name, f"{prefix}{entry.name}", depth)
+
+    def entry(self, fd: int, name: str, path: str, depth: int) -> None:
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            raise TamperError(f"{path!a}: a file name that is not UTF-8") from None
+        found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        if stat.S_ISLNK(found.st_mode):
+            self.links[path] = os.readlink(name, dir_fd=fd)
+        elif stat.S_ISDIR(found.st_mode):
+            self._open_up(fd, name, found.st_mode, 0o700)
+            inner = os.open(name, _DIRECTORY, dir_fd=fd)
+            try:
+                self.folder(inner, f"{path}/", depth + 1)
+            finally:
+                os.close(inner)
+        elif stat.S_ISREG(found.st_mode):
+            self.charge(path, found.st_size)
+            self._open_up(fd, name, found.st_mode, 0o600)
+            with os.fdopen(os.open(name, _READ, dir_fd=fd), "rb") as file:
+                self.files[path] = file.read(found.st_size)
+        else:
+            raise TamperError(f"{ROOT}/{path}: a device, socket or pipe, where only files and folders are expected")
+
+    def charge(self, path: str, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise TamperError(f"{ROOT}/{path}: the workspace holds more than {self.limit} bytes")
+
+    @staticmethod
+    def _open_up(fd: int, name: str, mode: int, wanted: int) -> None:
+        """A file that its owner may not read is still evidence. Nothing runs any more, so `name` is what was seen."""
+        if mode & wanted != wanted:
+            os.chmod(name, wanted, dir_fd=fd)
+
+    def resolve(self, link: str) -> str | None:
+        """The file that `link` means, or None where it dangles, loops or means a folder. TamperError if it leaves."""
+        place: list[str] = []
+        todo = link.split("/")[::-1]
+        for _ in range(MAX_HOPS * MAX_DEPTH):
+            if not todo:
+                return "/".join(place)
+            part = todo.pop()
+            if part == "..":
+                if not place:
+                    raise TamperError(f"{ROOT}/{link}: a link that leaves the workspace")
+                place.pop()
+                continue
+            here = "/".join([*place, part])
+            target = self.links.get(here)
+            if target is None:
+                place += [part] if part not in ("", ".") else []
+                continue
+            if target.startswith("/"):
+                if target != ROOT and not target.startswith(f"{ROOT}/"):
+                    raise TamperError(f"{ROOT}/{link}: a link that leaves the workspace")
+                place, target = [], target[len(ROOT) :]
+            todo += target.split("/")[::-1]
+        return None
+
+
+def read_files(root: int, limit: int) -> Mapping[str, bytes]:
+    """All regular files below the directory descriptor `root`, by relative path in sorted order.
+
+    Only for a workspace in which nothing runs any more. A link to a file of the workspace reads as that file. Raises
+    TamperError for links that leave, devices, sockets, pipes, names that are not UTF-8, more than `limit` bytes, more
+    than 10000 entries or 64 folders deep.
+    """
+    walk = _Walk(limit)
+    walk.folder(root, "", 0)
+    files = dict(walk.files)
+    for link in walk.links:
+        target = walk.resolve(link)
+        if target in walk.files:
+            walk.charge(link, len(walk.files[target]))
+            files[link] = walk.files[target]
+    return dict(sorted(files.items()))
