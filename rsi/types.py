@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -18,6 +18,11 @@ class Record(BaseModel):
     @cached_property
     def digest(self) -> str:
         return digest(self.model_dump(mode="json"))
+
+    def __copy__(self) -> Self:
+        copied = super().__copy__()
+        copied.__dict__.pop("digest", None)  # model_copy(update=...) has other content, hence another digest
+        return copied
 
 
 # --- model ------------------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class TinyBank:
 
     def key(self, task: Task) -> TaskKey:
         return TaskKey(
-            task_id=task.id, reference=f"echo {SECRET}", checks=(OutputCheck(expected=f"{SECRET} {task.id}"),)
+            task_id=task.id, reference=f"echo {SECRET}", checks=(OutputCheck(expected=f"{SECRET} {task.id[::-1]}"),)
         )
 
     def make(self, recipe: Recipe, seed: int, split: Split) -> OpenTask:
@@ -62,7 +62,7 @@ class TinyBank:
                 "split": split,
                 "instance": instance,
                 "request": f"{recipe.family} the lines of {name[:6]}.txt",
-                "files": {f"{name[:6]}.txt": f"content of {name}"},
+                "files": {f"{name[:6]}.txt": f"words of {name[::-1]}"},
             }
         )
 
