@@ -7,15 +7,13 @@
 A fence left open at the end of the text is taken as it stands; an answer must be closed.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 SHELL_INFO = frozenset({"", "sh", "bash", "shell"})
 
-_BLOCK = re.compile(r"^[ \t]*```([^\n`]*)\n(.*?)(\n?[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
-_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_FENCE, _OPEN, _CLOSE = "```", "<answer>", "</answer>"
 
 
 @dataclass(frozen=True)
@@ -42,23 +40,44 @@ def stop_strings(tools: Sequence[str]) -> tuple[str, ...]:
 
 
 def read_action(text: str, tools: Sequence[str]) -> Action | None:
-    """The first action of a reply, or None. A block in a language that is no tool, or an empty command, is prose."""
-    block = next(
-        (action for action in map(_of_block, _BLOCK.finditer(text)) if action and action[1].kind in tools), None
-    )
-    answer = _ANSWER.search(text)
-    if answer and (block is None or answer.start() < block[0]):
-        return Action("answer", answer.group(1).strip())
+    """The first action of a reply, or None. A block in a language that is no tool, or an empty command, is prose.
+
+    Reads the text once: a hostile reply of any length costs no more than its length."""
+    block = next(((at, action) for at, action in _blocks(text) if action.kind in tools), None)
+    start, end = text.find(_OPEN), -1
+    if start >= 0:
+        end = text.find(_CLOSE, start)
+    if end >= 0 and (block is None or start < block[0]):
+        return Action("answer", text[start + len(_OPEN) : end].strip())
     return block[1] if block else None
 
 
-def _of_block(match: re.Match[str]) -> tuple[int, Action] | None:
-    """Where a fenced block begins, and the action it is."""
-    info, body, closed = match.group(1).strip(), match.group(2), bool(match.group(3))
+def _blocks(text: str) -> Iterator[tuple[int, Action]]:
+    """Where each fenced block begins, and the action it is; blocks that are none are left out."""
+    at, opened, info, body = 0, -1, "", list[str]()
+    for line in text.splitlines(keepends=True):
+        bare = line.strip()
+        if opened < 0:
+            if bare.startswith(_FENCE) and "`" not in bare[3:] and line.endswith("\n"):
+                opened, info, body = at, bare[3:].strip(), []
+        elif bare.endswith(_FENCE):
+            last = line.rstrip()[:-3]
+            if action := _action(info, "".join([*body, last] if last.strip() else body), closed=True):
+                yield opened, action
+            opened = -1
+        else:
+            body.append(line)
+        at += len(line)
+    if opened >= 0 and (action := _action(info, "".join(body), closed=False)):
+        yield opened, action
+
+
+def _action(info: str, body: str, closed: bool) -> Action | None:
     word, _, path = info.partition(" ")
-    if word in ("read", "write") and path.strip():
-        kind: Literal["read", "write"] = "read" if word == "read" else "write"
-        return match.start(), Action(kind, body if kind == "write" else "", path.strip(), closed)
+    if word == "read" and path.strip():
+        return Action("read", "", path.strip(), closed)
+    if word == "write" and path.strip():
+        return Action("write", body, path.strip(), closed)
     if info in SHELL_INFO and body.strip():
-        return match.start(), Action("shell", body.strip("\n"), closed=closed)
+        return Action("shell", body.strip("\n"), closed=closed)
     return None

@@ -9,7 +9,6 @@ from rsi.harness.protocol import Action
 from rsi.ports import ExecResult, Sandbox
 
 MAX_OUTPUT = 100_000  # characters of stdout kept as the episode's output
-MAX_COMMAND = 100_000  # bytes; the kernel takes 128 KiB an argument
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,7 @@ async def use(action: Action, sandbox: Sandbox, timeout: float, limit: int) -> O
     of what was cut). Raises InfrastructureError only."""
     if action.kind != "shell" and not _inside(action.path):
         return Outcome(f"{action.kind}: the path must be relative, without '..'", "", 2)
-    command = _command(action)
-    if not _sayable(command):
-        return Outcome(f"{action.kind}: refused, it is too long or holds characters that no command can", "", 2)
-    result = await sandbox.exec(command, timeout, MAX_OUTPUT)
+    result = await sandbox.exec(_command(action), timeout, MAX_OUTPUT)
     return Outcome(observe(result, timeout, limit), result.stdout, result.exit_code)
 
 
@@ -38,19 +34,10 @@ def _command(action: Action) -> str:
     if action.kind == "read":
         return f"cat -- {path}"
     if action.kind == "write":
-        body = action.body if action.body.endswith("\n") or not action.body else action.body + "\n"
-        data = base64.b64encode(body.encode(errors="replace")).decode()
+        data = base64.b64encode(action.body.encode(errors="replace")).decode()
         # By the shell, so that a full disk or a folder in the way is the agent's failure, not the machine's.
         return f"mkdir -p -- \"$(dirname -- {path})\" && printf %s '{data}' | base64 -d > {path}"
     return action.body
-
-
-def _sayable(command: str) -> bool:
-    """Whether a command line can carry it: otherwise the sandbox would seem to have failed, not the agent."""
-    try:
-        return "\0" not in command and len(command.encode()) <= MAX_COMMAND
-    except UnicodeEncodeError:
-        return False
 
 
 def _inside(path: str) -> bool:

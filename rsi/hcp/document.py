@@ -45,8 +45,8 @@ class Document:
     def form(self) -> Form:
         """The realised part, in the document's shape. UserError names file and key."""
         try:
-            # JSON's strict mode tells numbers, strings and lists apart, and takes lists for tuples. In canonical form, so
-            # that hooks run in the order of their names: the order of keys is no part of the identity.
+            # JSON's strict mode tells numbers, strings and lists apart, and takes lists for tuples. In
+            # canonical form, so that hooks run in the order of their names: the order of keys is no identity.
             return Form.model_validate_json(canonical(_plain(self.content)), strict=True)
         except ValidationError as error:
             raise UserError(f"{self.where}: {first_problem(error)}") from None
