@@ -1,0 +1,129 @@
+"""The tables. Bodies are canonical JSON of the frozen records; columns beside them exist to be queried by.
+
+Changed only together with a new migration; a test compares the two.
+"""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+DIGEST, NAME = String(64), String(64)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("id", DIGEST, primary_key=True),
+    Column("task_id", String(128), nullable=False),
+    Column("pair", DIGEST, nullable=False),
+    Column("purpose", String(200), nullable=False),
+    Column("draw", Integer, nullable=False),
+    Column("family", String(128), nullable=False),
+    Column("split", String(16), nullable=False),
+    Column("held_out", Boolean, nullable=False),
+    Column("passed", Boolean, nullable=False),
+    Column("reward", Float, nullable=False),
+    Column("recorded_at", Float, nullable=False),  # seconds since the epoch
+    Column("body", Text, nullable=False),
+    Index("attempts_purpose", "purpose", "pair"),
+)
+
+# Infrastructure failures: kept for people, never among the attempts, still owed.
+failures = Table(
+    "failures",
+    metadata,
+    Column("seq", Integer, primary_key=True, autoincrement=True),
+    Column("attempt", DIGEST, nullable=False),
+    Column("purpose", String(200), nullable=False),
+    Column("error", Text, nullable=False),
+    Column("recorded_at", Float, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("failures_purpose", "purpose"),
+)
+
+stages = Table(
+    "stages",
+    metadata,
+    Column("lineage", NAME, primary_key=True),
+    Column("generation", Integer, primary_key=True),
+    Column("name", NAME, primary_key=True),
+    Column("committed_at", Float, nullable=False),
+    Column("output", Text, nullable=False),
+)
+
+# Publishing a pair with more evidence adds a row; the newest row of a pair is its record.
+pairs = Table(
+    "pairs",
+    metadata,
+    Column("seq", Integer, primary_key=True, autoincrement=True),
+    Column("lineage", NAME, nullable=False),
+    Column("pair", DIGEST, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("body_digest", DIGEST, nullable=False),
+    Column("published_at", Float, nullable=False),
+    Column("body", Text, nullable=False),
+    UniqueConstraint("lineage", "body_digest"),
+    Index("pairs_pair", "lineage", "pair"),
+)
+
+# One look at one sealed shard, by one candidate.
+looks = Table(
+    "looks",
+    metadata,
+    Column("digest", DIGEST, primary_key=True),
+    Column("lineage", NAME, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("champion", DIGEST, nullable=False),
+    Column("candidate", DIGEST, nullable=False),
+    Column("sealed", DIGEST, nullable=False),
+    Column("opened_at", Float, nullable=False),
+    Column("body", Text, nullable=False),
+    UniqueConstraint("lineage", "sealed"),
+)
+
+verdicts = Table(
+    "verdicts",
+    metadata,
+    Column("look", DIGEST, ForeignKey("looks.digest"), primary_key=True),
+    Column("decision", String(16), nullable=False),
+    Column("recorded_at", Float, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+# Append-only: the newest row of a lineage is its champion.
+promotions = Table(
+    "promotions",
+    metadata,
+    Column("seq", Integer, primary_key=True, autoincrement=True),
+    Column("lineage", NAME, nullable=False),
+    Column("pair", DIGEST, nullable=False),
+    Column("previous", DIGEST),
+    Column("kind", String(16), nullable=False),  # start, promotion, rollback
+    Column("look", DIGEST, ForeignKey("verdicts.look"), unique=True),
+    Column("reason", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    Index("promotions_lineage", "lineage", "seq"),
+)
+
+# The row stays when a lease is given back: its token only ever grows. `pid` is NULL where nobody holds it.
+leases = Table(
+    "leases",
+    metadata,
+    Column("lineage", NAME, primary_key=True),
+    Column("token", Integer, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("machine", Text, nullable=False),
+    Column("pid", Integer),
+    Column("started", String(32), nullable=False),
+    Column("expires_at", Float, nullable=False),
+)

@@ -1,0 +1,40 @@
+"""Small records for the tests of the registry."""
+
+from rsi.types import Attempt, AttemptSpec, Look, Pair, PairRecord, Score, Termination, Verdict
+
+
+def make_attempt(draw=0, score=True, text="", purpose="gen0/test"):
+    spec = AttemptSpec(task_id="t", pair="p", purpose=purpose, draw=draw, sandbox="none", seed=draw)
+    return Attempt(
+        id=spec.digest,
+        spec=spec,
+        family="f",
+        split="train",
+        held_out=False,
+        termination=Termination.ANSWERED if score else Termination.INFRASTRUCTURE,
+        turns=(),
+        output=text,
+        score=Score(reward=1.0, passed=True) if score else None,
+        error="" if score else "sandbox gone",
+    )
+
+
+def make_record(adapter="a0", generation=0, lineage="main", **fields):
+    pair = Pair(base="b", adapters={"agent": adapter}, hcp="h")
+    return PairRecord(pair=pair, lineage=lineage, generation=generation, parent=None, document="x = 1", **fields)
+
+
+def make_look(champion, candidate, generation=1, sealed=None, lineage="main"):
+    return Look(
+        lineage=lineage,
+        generation=generation,
+        champion=champion.pair.digest,
+        candidate=candidate.pair.digest,
+        contract="c",
+        sealed=sealed or f"shard{generation}",
+        attempts=("x",),
+    )
+
+
+def make_verdict(look, decision="promote"):
+    return Verdict(decision=decision, look=look.digest, clauses=(), rates={}, two_by_two={})
