@@ -50,9 +50,11 @@ class _Slot:
 
 
 class RayExecutor:
-    """`workers` actors with `concurrency` episodes in flight over all of them; a job is played again up to `retries`
-    times after infrastructure failures in its worker, and as often (at least once) after its worker's death. Uses the Ray that this process is
-    connected to, or RAY_ADDRESS, or starts one on this machine (and stops it on close)."""
+    """`workers` actors with `concurrency` episodes in flight over all of them.
+
+    A job is played again up to `retries` times after infrastructure failures in its worker, and as often (at least
+    once) after its worker's death. Uses the Ray that this process is connected to, else RAY_ADDRESS, else one of its
+    own on this machine, which it stops on close."""
 
     def __init__(self, factory: Factory, workers: int, concurrency: int, retries: int) -> None:
         self._factory, self._concurrency, self._retries = factory, concurrency, retries

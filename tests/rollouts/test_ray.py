@@ -1,0 +1,121 @@
+"""Rollouts on a real Ray of this machine: the same attempts as locally, and none lost or doubled by a death."""
+
+import asyncio
+import functools
+import os
+import signal
+
+import pytest
+from rollout_fakes import (
+    HARNESS,
+    PAIR,
+    ToyBank,
+    always_dying_parts,
+    dying_parts,
+    make_task,
+    slow_parts,
+    toy_parts,
+    wrong_parts,
+)
+
+from rsi.errors import UserError
+from rsi.rollouts import LocalExecutor, make_spec
+from rsi.rollouts.ray import RayExecutor
+from rsi.types import Job, Termination
+
+pytestmark = [pytest.mark.slow]
+
+
+def jobs(n):
+    tasks = [make_task(i) for i in range(n)]
+    return [
+        Job(
+            spec=make_spec(t, PAIR, "ray", 0, "plain"),
+            task=t,
+            key=ToyBank().key(t),
+            harness=HARNESS,
+            adapter="revision",
+        )
+        for t in tasks
+    ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def machine():
+    ray = pytest.importorskip("ray")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=80_000_000, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+async def collect(executor, jobs):
+    try:
+        return [attempt async for attempt in executor.run(jobs)]
+    finally:
+        await executor.close()
+
+
+def told(attempts):
+    return {a.id: (a.score, a.turns[0].completion, a.output, a.code_version) for a in attempts}
+
+
+async def test_ray_plays_what_local_plays():
+    owed = jobs(30)
+    on_ray = await collect(RayExecutor(toy_parts, workers=2, concurrency=8, retries=1), owed)
+    here = await collect(LocalExecutor(toy_parts(), concurrency=8, retries=1), owed)
+    assert len(on_ray) == len(owed) and told(on_ray) == told(here)
+
+
+async def test_a_wrong_setup_is_told_as_it_is():
+    with pytest.raises(UserError) as caught:
+        await collect(RayExecutor(wrong_parts, workers=1, concurrency=2, retries=0), jobs(3))
+    assert type(caught.value) is UserError and str(caught.value) == "model 'x': no such folder; run `rsi model fetch`"
+
+
+@pytest.mark.chaos
+async def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(tmp_path):
+    owed = jobs(60)
+    factory = functools.partial(dying_parts, tmp_path / "died")
+    attempts = await collect(RayExecutor(factory, workers=2, concurrency=12, retries=1), owed)
+    assert (tmp_path / "died").exists()
+    assert sorted(a.id for a in attempts) == sorted(job.spec.digest for job in owed)
+    here = await collect(LocalExecutor(toy_parts(), concurrency=8, retries=0), owed)
+    assert told(attempts) == told(here)
+
+
+@pytest.mark.chaos
+async def test_killed_from_outside_every_worker_is_replaced():
+    owed = jobs(60)
+    executor = RayExecutor(slow_parts, workers=2, concurrency=8, retries=2)
+    before = await executor.pids()
+
+    async def kill_all():
+        for pid in before:
+            await asyncio.sleep(0.2)
+            os.kill(pid, signal.SIGKILL)
+
+    killing = asyncio.create_task(kill_all())
+    attempts = [attempt async for attempt in executor.run(owed)]
+    await killing
+    after = await executor.pids()
+    await executor.close()
+    assert not set(before) & set(after)
+    assert sorted(a.id for a in attempts) == sorted(job.spec.digest for job in owed)
+    assert all(a.score is not None for a in attempts)
+
+
+@pytest.mark.chaos
+async def test_a_job_that_kills_its_workers_ends_unscored():
+    attempts = await collect(RayExecutor(always_dying_parts, workers=1, concurrency=1, retries=1), jobs(2))
+    assert [a.termination for a in attempts] == [Termination.INFRASTRUCTURE] * 2
+    assert all(a.score is None and "worker died" in a.error for a in attempts)
+
+
+async def test_a_reader_that_leaves_early_can_go_on_with_the_same_workers():
+    executor = RayExecutor(slow_parts, workers=2, concurrency=6, retries=0)
+    attempts = executor.run(jobs(20))
+    await anext(attempts)
+    await attempts.aclose()
+    assert len([a async for a in executor.run(jobs(5))]) == 5
+    await executor.close()
