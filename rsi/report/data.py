@@ -1,0 +1,49 @@
+"""What a report is made from: the records of a lineage's generations, as they were committed."""
+
+from collections.abc import Mapping
+
+from pydantic import Field, JsonValue
+
+from rsi.types import Discovery, Expansion, Look, PairRecord, Record, Update, Verdict
+
+
+class GenerationData(Record):
+    """One generation. `promoted`: the candidate became champion (a verdict alone does not say so)."""
+
+    generation: int
+    champion: PairRecord
+    candidate: PairRecord
+    discovery: Discovery
+    expansion: Expansion
+    update: Update
+    verdict: Verdict
+    look: Look | None = None
+    promoted: bool = False
+
+
+class BudgetFigure(Record):
+    """What a run used of a budget it had: "attempts", "minutes" and so on."""
+
+    name: str
+    used: float
+    limit: float
+
+    @property
+    def kept(self) -> bool:
+        return self.used <= self.limit
+
+
+class ReportData(Record):
+    """Generations oldest first; the page is about the last. `places` says where to look: label -> command or path."""
+
+    lineage: str
+    bank: str
+    model: str
+    generations: tuple[GenerationData, ...] = Field(min_length=1)
+    settings: Mapping[str, JsonValue] = Field(default_factory=dict)
+    budget: tuple[BudgetFigure, ...] = ()
+    places: Mapping[str, str] = Field(default_factory=dict)
+
+    @property
+    def last(self) -> GenerationData:
+        return self.generations[-1]

@@ -1,0 +1,49 @@
+"""How figures are written: every rate with its 95% interval and its n."""
+
+from rsi.figures import wilson
+from rsi.report.data import GenerationData
+from rsi.types import CoveragePoint, Rate
+
+SLICES = ("unseen instances", "unseen families")
+NONE = "–"
+
+
+def percent(rate: Rate | None) -> str:
+    """`26% [15, 41] n=40`; a dash where nothing was measured."""
+    if rate is None or rate.n == 0:
+        return NONE
+    return f"{100 * rate.value:.0f}% [{100 * rate.low:.0f}, {100 * rate.high:.0f}] n={rate.n}"
+
+
+def points(rate: Rate | None) -> str:
+    """A difference of rates in percentage points: `+12 pp [+3, +21] n=56`."""
+    if rate is None or rate.n == 0:
+        return NONE
+    return f"{100 * rate.value:+.0f} pp [{100 * rate.low:+.0f}, {100 * rate.high:+.0f}] n={rate.n}"
+
+
+def counts(passes: int, n: int) -> str:
+    return f"{passes} of {n}" if n else NONE
+
+
+def pooled(point: CoveragePoint | None) -> str:
+    """Pooled pass rate over every attempt that was spent."""
+    return percent(wilson(point.passes, point.attempts)) if point else NONE
+
+
+def covered(point: CoveragePoint | None, tasks: int) -> str:
+    """Unique coverage, which is adaptive, so that it has no interval: it is a ceiling, not an estimate."""
+    return f"{point.covered} of {tasks} in {point.attempts} attempts" if point and tasks else NONE
+
+
+def outcome(data: GenerationData) -> str:
+    """The verdict in a word, with what became of it."""
+    if data.verdict.decision == "promote" and not data.promoted:
+        return "promote (not carried out)"
+    return data.verdict.decision
+
+
+def single_line(text: str, limit: int = 200) -> str:
+    """Text from elsewhere for a terminal: one line, no control characters."""
+    flat = " ".join(text.split())
+    return "".join(c if c.isprintable() else "?" for c in flat)[:limit]
