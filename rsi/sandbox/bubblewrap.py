@@ -6,65 +6,34 @@ the first command and reads it after the last process has died. It must not know
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import math
 import os
 import secrets
 import select
 import signal
-import struct
 import subprocess
-import termios
 import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from rsi.errors import InfrastructureError, UserError
 from rsi.ports import ExecResult
-from rsi.sandbox import cgroup, launch, workspace
+from rsi.sandbox import cgroup, host, launch, workspace
+from rsi.sandbox.output import CHUNK, Output
 
 T = TypeVar("T")
 _START = 20.0  # seconds; a start takes 0.02 s on an idle machine
 _GRACE = 1.8  # `timeout -k 1` has ended everything one second after its time; then the whole sandbox is killed
-_CHUNK = 1 << 16
+_SPARE = 32  # processes a control group allows beyond the limit of commands: the supervisor's own
 _LONGEST = 128 * 1024 - 1  # bytes of one argument that Linux takes
 _TIMED_OUT, _KILLED, _NOT_RUN = 124, 137, 126
-
-
-class _Output:
-    """What a command prints into one pipe: kept up to `limit` bytes, read and dropped beyond."""
-
-    def __init__(self, fd: int, limit: int) -> None:
-        self.fd, self.limit, self.kept, self.total = fd, limit, bytearray(), 0
-
-    def pull(self, most: int = _CHUNK) -> None:
-        with contextlib.suppress(BlockingIOError):
-            chunk = os.read(self.fd, most)
-            self.total += len(chunk)
-            self.kept += chunk[: self.limit - len(self.kept)]
-            if not chunk:  # all writers are gone; a closed pipe is readable for ever
-                asyncio.get_running_loop().remove_reader(self.fd)
-
-    def rest(self) -> None:
-        """Read what stood in the pipe when the command ended, and not what a background process adds meanwhile."""
-        waiting = struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0" * 4))[0]
-        while waiting > 0:
-            before = self.total
-            self.pull(min(_CHUNK, waiting))
-            if self.total == before:
-                return
-            waiting -= self.total - before
-
-    @property
-    def text(self) -> str:
-        return self.kept.decode(errors="replace")
 
 
 def _as_owner(root: int, work: Callable[[int], T]) -> T:
     """Run `work` on the workspace's descriptor, which is closed afterwards, as the user who owns the workspace."""
     try:
-        with workspace.acting_as(launch.NOBODY if launch.must_drop() else None):
+        with workspace.acting_as(launch.NOBODY if host.must_drop() else None):
             return work(root)
     finally:
         os.close(root)
@@ -97,11 +66,11 @@ class BubblewrapSandbox:
         except TimeoutError:
             raise InfrastructureError(f"bubblewrap did not start within {_START:.0f} s") from None
         if line != b"ready\n":
-            said = _Output(self._started.stderr, 2000)
+            said = Output(self._started.stderr, 2000)
             said.rest()
             raise InfrastructureError(f"bubblewrap did not start: {said.text.strip() or 'it said nothing'}")
         try:
-            child = json.loads(os.read(self._started.info, _CHUNK))["child-pid"]
+            child = json.loads(os.read(self._started.info, CHUNK))["child-pid"]
             self._pidfd = os.pidfd_open(child)
             if self._group:
                 self._group.add(child)
@@ -126,7 +95,7 @@ class BubblewrapSandbox:
 
     async def _run(self, command: bytes, timeout: float, limit: int) -> ExecResult:
         loop, begun = asyncio.get_running_loop(), time.monotonic()
-        out, err = _Output(self._started.stdout, limit), _Output(self._started.stderr, limit)
+        out, err = Output(self._started.stdout, limit), Output(self._started.stderr, limit)
         for output in (out, err):
             loop.add_reader(output.fd, output.pull)
         try:
@@ -241,14 +210,14 @@ class Bubblewrap:
 
     Raises InfrastructureError where bubblewrap or libseccomp is missing."""
 
-    def __init__(self, limits: launch.Limits | None = None) -> None:
-        found = launch.binary()
+    def __init__(self, limits: host.Limits | None = None) -> None:
+        found = host.binary()
         if found is None:
             raise InfrastructureError("bubblewrap is missing")
-        if missing := launch.missing_tools():
+        if missing := host.missing_tools():
             raise InfrastructureError(f"/usr/bin lacks {' and '.join(missing)}, which every sandbox needs")
-        self._binary, self._limits = found, limits or launch.Limits()
-        self._identity = launch.identity(self._binary, self._limits)
+        self._binary, self._limits = found, limits or host.Limits()
+        self._identity = host.identity(self._binary, self._limits)
 
     @property
     def identity(self) -> str:
@@ -266,17 +235,17 @@ class Bubblewrap:
             "cpu": f"{limits.cpu_seconds} s, rlimit per process",
             "files": f"tmpfs: /task {limits.task}, /tmp {limits.tmp}, /dev/shm {limits.shm} bytes",
             "network": "none, own namespace",
-            "root": "dropped" if launch.must_drop() else "was never held",
+            "root": "dropped" if host.must_drop() else "was never held",
         }
 
     async def open(self) -> BubblewrapSandbox:
         """Start a sandbox, about 20 ms. Raises InfrastructureError; what was started is then ended."""
-        parents = cgroup.delegated()
+        parents, limits = cgroup.delegated(), self._limits
         group = None
         try:
             if parents.folders:
-                group = cgroup.Group(parents, self._limits.tree_memory, self._limits.processes + 32)
-            sandbox = BubblewrapSandbox(launch.start(self._binary, self._limits), group)
+                group = cgroup.Group(parents, limits.tree_memory, limits.processes + _SPARE)
+            sandbox = BubblewrapSandbox(launch.start(self._binary, limits), group)
         except (OSError, InfrastructureError) as error:
             if group:
                 group.remove()

@@ -11,7 +11,7 @@ from typing import Literal
 
 from rsi.errors import InfrastructureError
 from rsi.ports import SandboxProvider
-from rsi.sandbox import launch, seccomp
+from rsi.sandbox import host, seccomp
 from rsi.sandbox.bubblewrap import Bubblewrap
 
 Kind = Literal["auto", "bubblewrap", "none"]
@@ -43,7 +43,7 @@ def read_facts() -> HostFacts:
     except InfrastructureError as error:
         trouble = str(error)
     sysctls = {name: _sysctl(key) for name, key in _SYSCTLS.items()}
-    return HostFacts(sys.platform, launch.binary(), trouble, launch.missing_tools(), **sysctls)
+    return HostFacts(sys.platform, host.binary(), trouble, host.missing_tools(), **sysctls)
 
 
 def _sysctl(key: str) -> int | None:
@@ -80,7 +80,7 @@ def diagnose(facts: HostFacts, error: str = "") -> list[str]:
     if facts.apparmor == 1 and error:
         found.append(
             "Ubuntu's AppArmor restricts unprivileged user namespaces "
-            "(kernel.apparmor_restrict_unprivileged_userns = 1); as root: add an AppArmor profile that grants `userns` to "
+            "(kernel.apparmor_restrict_unprivileged_userns = 1); as root: add an AppArmor profile granting userns to "
             f"{facts.bwrap or 'bwrap'}, or `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`"
         )
     if not found and error:

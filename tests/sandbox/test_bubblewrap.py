@@ -1,0 +1,183 @@
+"""The conformance suite on bubblewrap, and what is its own: identity, root, control groups, death of the host."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+from sandbox_conformance import CHECKS, alive, descriptors, gone, opened, sleeper
+
+from rsi.errors import InfrastructureError, UserError
+from rsi.sandbox import cgroup, host
+from rsi.sandbox.bubblewrap import Bubblewrap
+from rsi.sandbox.probe import probe
+
+STRANGER = 12345
+SLOW = {  # and the same for every user: time and bounds
+    "a_flood_is_cut",
+    "a_timeout_exits_124_and_the_sandbox_stays",
+    "a_timeout_ends_even_what_left_the_process_group",
+    "a_command_that_ignores_the_signal_ends",
+    "a_command_that_stops_its_timer_ends_the_sandbox_as_its_own_doing",
+    "a_fork_bomb_in_the_background_cannot_take_the_sandbox_down",
+    "three_gigabytes_are_refused",
+    "too_much_is_refused",
+}
+
+
+@pytest.fixture(scope="module")
+def provider():
+    found, reasons = asyncio.run(probe("auto"))
+    if found is None:
+        pytest.skip("; ".join(reasons))
+    return found
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_conformance(check, provider):
+    await check(provider)
+
+
+def test_conformance_holds_for_an_ordinary_user(provider):
+    """Root runs the whole suite again as somebody without any privilege."""
+    if os.getuid() != 0:
+        pytest.skip("the suite runs as an ordinary user already")
+    quick = [check for check in CHECKS if check.__name__ not in SLOW]
+
+    async def every() -> None:
+        own = Bubblewrap()
+        assert own.limits["root"] == "was never held"
+        for check in quick:
+            with contextlib.suppress(pytest.skip.Exception):
+                await check(own)
+
+    as_stranger(every)
+
+
+def as_stranger(work) -> None:
+    """Run the coroutine function in a child that is an ordinary user; its failure is the test's."""
+    read, write = os.pipe()
+    if (child := os.fork()) == 0:
+        status = 1
+        try:
+            os.setgroups([])
+            os.setresgid(STRANGER, STRANGER, STRANGER)
+            os.setresuid(STRANGER, STRANGER, STRANGER)
+            cgroup.delegated.cache_clear()
+            asyncio.run(work())
+            status = 0
+        except BaseException:  # noqa: BLE001 - the child must tell its parent, and never return into pytest
+            os.write(write, traceback.format_exc().encode())
+        finally:
+            os._exit(status)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        said = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0, said
+
+
+async def test_real_root_is_given_up_outside_as_well(provider):
+    marker, command = sleeper()
+    async with opened(provider) as sandbox:
+        await sandbox.exec(f"({command}) &", 10)
+        (process,) = alive(marker)
+        status = Path("/proc", str(process), "status").read_text()
+    uids = {int(uid) for line in status.splitlines() if line.startswith("Uid:") for uid in line.split()[1:]}
+    assert 0 not in uids
+
+
+def test_root_that_cannot_be_given_up_is_refused(provider, monkeypatch):
+    """Somebody who takes himself for root, as root without the right to change its user does."""
+
+    async def refused() -> None:
+        monkeypatch.setattr(host, "must_drop", lambda: True)
+        own = Bubblewrap()
+        before = descriptors()
+        with pytest.raises(InfrastructureError, match="not permitted"):
+            await own.open()
+        assert descriptors() == before
+
+    if os.getuid() == 0:
+        as_stranger(refused)
+    else:
+        asyncio.run(refused())
+
+
+async def test_the_tree_is_bounded_where_a_control_group_can_be_made(provider):
+    if not cgroup.delegated().memory:
+        assert "none for the sum" in provider.limits["memory"]
+        pytest.skip("no control group is delegated here")
+    small = Bubblewrap(host.Limits(memory=200 << 20, task=8 << 20, tmp=8 << 20, shm=8 << 20))
+    hog = "head -c 150000000 /dev/zero | tail -c 149000000 | wc -c"  # under the limit of one process
+    async with opened(small) as sandbox:
+        assert (await sandbox.exec(hog, 20)).stdout == "149000000\n"
+        result = await sandbox.exec(f"({hog}) & ({hog}) & ({hog}) & wait", 20)
+        assert result.stdout.count("149000000") < 3
+        assert (await sandbox.exec("echo after", 10)).stdout == "after\n"
+    assert not [g for folder in cgroup.delegated().folders for g in folder.glob(f"rsi-{os.getpid()}-*")]
+
+
+async def test_the_death_of_the_host_process_ends_its_sandboxes(provider):
+    marker, command = sleeper()
+    code = (
+        "import asyncio, sys\nfrom rsi.sandbox.bubblewrap import Bubblewrap\n"
+        "async def main():\n    s = await Bubblewrap().open()\n"
+        f"    await s.exec({command!r}, 60)\nasyncio.run(main())"
+    )
+    driver = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        end = time.monotonic() + 20
+        while not [pid for pid in alive(marker) if pid != driver.pid and b"-c" not in _args(pid)]:
+            assert time.monotonic() < end
+            await asyncio.sleep(0.05)
+    finally:
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+    assert await gone(marker)
+
+
+def _args(pid: int) -> list[bytes]:
+    try:
+        return Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return [b"-c"]
+
+
+async def test_a_dead_supervisor_is_infrastructure(provider):
+    async with opened(provider) as sandbox:
+        running = asyncio.create_task(sandbox.exec("sleep 100", 60))
+        await asyncio.sleep(0.1)
+        sandbox._started.process.kill()
+        with pytest.raises(InfrastructureError, match="gone"):
+            await running
+
+
+def test_identity_names_kind_tools_and_limits(provider):
+    assert provider.identity == Bubblewrap().identity
+    assert provider.identity.startswith("bubblewrap-0.")
+    assert Bubblewrap(host.Limits(processes=65)).identity != provider.identity
+
+
+def test_identity_changes_with_a_tool(provider, monkeypatch):
+    monkeypatch.setattr(host, "tools", lambda: {"bash": "another", "timeout": "x"})
+    assert Bubblewrap().identity != provider.identity
+
+
+def test_paths_that_a_sandbox_could_read_are_refused(tmp_path):
+    (tmp_path / "link").symlink_to("/usr/share")
+    for path in (Path("/usr"), Path("/usr/src/app"), Path("/usr/lib/../share"), tmp_path / "link" / "bank"):
+        with pytest.raises(UserError, match="every sandbox can read"):
+            host.check_not_bound([tmp_path, path])
+    host.check_not_bound([tmp_path, Path("/usr/local/src"), Path("/usrx"), Path("/")])
+
+
+def test_a_missing_binary_is_one_clear_error(monkeypatch):
+    monkeypatch.setattr(host, "binary", lambda: None)
+    with pytest.raises(InfrastructureError, match="bubblewrap is missing"):
+        Bubblewrap()

