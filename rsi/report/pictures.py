@@ -48,9 +48,9 @@ def learning_curve(data: ReportData) -> str:
     def draw(figure: Figure) -> None:
         axes = figure.subplots(1, 2, sharey=True)
         for ax, where in zip(axes, SLICES, strict=True):
-            for offset, who, colour in ((-0.06, "champion", GREY), (0.06, "candidate", BLUE)):
+            for offset, who, look in ((-0.06, "champion", "o-"), (0.06, "candidate", "o")):
                 rates = [(g.generation, g.verdict.rates.get(f"{who}/{where}")) for g in data.generations]
-                _errors(ax, [(n + offset, r) for n, r in rates if r is not None and r.n], who, colour)
+                _errors(ax, [(n + offset, r) for n, r in rates if r is not None and r.n], who, look)
             promoted = [
                 (g.generation, g.verdict.rates.get(f"candidate/{where}")) for g in data.generations if g.promoted
             ]
@@ -81,7 +81,7 @@ def coverage_curve(expansion: Expansion) -> str:
         left.set(title="unique coverage", xlabel="attempts", ylabel="tasks passed at least once")
         right.set(title="pooled passes", xlabel="attempts", ylabel="passes")
         for ax in (left, right):
-            ax.set_ylim(bottom=0)
+            ax.set_ylim(bottom=-0.03 * max(1, ax.get_ylim()[1]))  # a curve that stays at 0 is seen
             ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         left.legend(loc="best")
 
@@ -94,7 +94,7 @@ def training_curve(update: Update) -> str:
 
     def draw(figure: Figure) -> None:
         ax = figure.subplots()
-        _errors(ax, [(n, rate) for n, rate in enumerate(training_rates(steps), 1) if rate.n], "pass rate", BLUE)
+        _errors(ax, [(n, rate) for n, rate in enumerate(training_rates(steps), 1) if rate.n], "pass rate", "o-")
         rewards = [(n, step["reward_mean"]) for n, step in enumerate(steps, 1) if "reward_mean" in step]
         ax.plot(*zip(*rewards, strict=True) if rewards else ((), ()), color=ORANGE, label="mean reward (with form)")
         ax.set(xlabel="training step", ylim=(-0.03, None))
@@ -126,11 +126,20 @@ def loci_bars(loci: Sequence[tuple[str, int, int]]) -> str:
     return _svg("loci", "Failing tasks by locus", (7.2, 1.9), draw)
 
 
-def _errors(ax: Any, rates: Sequence[tuple[float, Rate]], label: str, colour: str) -> None:
+def _errors(ax: Any, rates: Sequence[tuple[float, Rate]], label: str, look: str) -> None:
     x, y = [n for n, _ in rates], [rate.value for _, rate in rates]
     below = [max(0.0, rate.value - rate.low) for _, rate in rates]
     above = [max(0.0, rate.high - rate.value) for _, rate in rates]
-    ax.errorbar(x, y, yerr=[below, above], fmt="o-", color=colour, capsize=3, markersize=4, label=label)
+    ax.errorbar(
+        x,
+        y,
+        yerr=[below, above],
+        fmt=look,
+        color=GREY if label == "champion" else BLUE,
+        capsize=3,
+        markersize=4,
+        label=label,
+    )
 
 
 def thinned(points: Sequence[CoveragePoint], most: int = 12) -> list[CoveragePoint]:

@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rsi.expansion.coverage import equal_budget
 from rsi.report import words
 from rsi.report.data import GenerationData, ReportData
 from rsi.types import Rate
@@ -49,6 +50,9 @@ def _table(data: GenerationData, console: Console) -> Table:
     table.add_row("attempts", *(str(p.attempts) if p else words.NONE for p in (control, end)))
     table.add_row("coverage", words.covered(control, search.tasks), words.covered(end, search.tasks))
     table.add_row("pooled pass rate", words.pooled(control), words.pooled(end))
+    search_then, control_then = equal_budget(search.coverage, search.retry)
+    if control_then.attempts:
+        table.add_row("at equal budget", *(words.covered(p, search.tasks) for p in (control_then, search_then)))
     accepted = sum(trial.accepted for trial in search.trials)
     table.add_row("edits accepted", "", f"{accepted} of {len(search.trials)}, {len(search.waiting)} wait for a person")
     return table

@@ -28,6 +28,7 @@ def test_it_says_for_each_generation_what_was_found_spent_and_earned():
     assert "tasks discovered 24 screened 24 fail, 0 in the band" in text
     assert "coverage 1 of 24 in 60 attempts 18 of 24 in 300 attempts" in text
     assert "pooled pass rate 2% [0, 9] n=60 33% [28, 39] n=300" in text
+    assert "at equal budget 1 of 24 in 60 attempts 5 of 24 in 60 attempts" in text
     assert "2x2: old weights, old harness 4% [1, 10] n=80" in text
     assert "effect: harness +17 pp [+8, +25] n=80" in text
     assert "minutes 21 (over) 20" in text
