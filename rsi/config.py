@@ -60,6 +60,7 @@ class ExpansionSettings(Settings):
     control: int = Field(6, ge=0)
     draws: int = Field(2, ge=1)
     retry_control: int = Field(60, ge=0)
+    selection: int = Field(48, ge=1)  # selection tasks on which the composed document must beat the champion's
     edits: int = Field(8, ge=0)  # tried a generation, at most
 
 

@@ -27,10 +27,16 @@ class Literal:
 
 def forbidden_literals(tasks: Sequence[OpenTask], bank: TaskBank, words: Collection[str]) -> list[Literal]:
     """What the tasks under search and the caller's `words` (names of held-out families) forbid in an edit."""
+    bearers: dict[str, set[str]] = {}
+    for task in (*bank.tasks("train"), *tasks):
+        bearers.setdefault(_flat(task.request), set()).add(task.id)
     found = [Literal(_flat(word), "it names a held-out family", word=True) for word in words if word.strip()]
     for task in tasks:
         found.append(Literal(task.id, "it names a task under search"))
-        if len(request := _flat(task.request)) >= SHORTEST_REQUEST:
+        request = _flat(task.request)
+        if (
+            len(request) >= SHORTEST_REQUEST and len(bearers[request]) == 1
+        ):  # one that many instances share hints at none
             found.append(Literal(request, "it holds the request of a task under search"))
         for texts, what in ((task.files.values(), "a file"), (_answers(bank.key(task)), "the answer")):
             long = [flat for text in texts if len(flat := _flat(text)) >= SHORTEST]

@@ -21,8 +21,6 @@ from rsi.hcp.risk import needs_review
 from rsi.ports import Scene
 from rsi.types import Attempt, Attribution, Discovery, Edit, EditTrial, Expansion, OpenTask, Rate
 
-SELECTION = 2  # selection tasks for the composed document, in multiples of settings.affected
-
 
 async def expand(
     scene: Scene,
@@ -124,7 +122,7 @@ async def _select(
     scene: Scene, document: Document, composed: Document, settings: ExpansionSettings
 ) -> tuple[Document, Rate | None, Rate | None]:
     """The composed document if it passes more selection draws than the champion's (same tasks and seeds), else that."""
-    tasks = spread([open_task(task) for task in scene.bank.tasks("selection")])[: SELECTION * settings.affected]
+    tasks = spread([open_task(task) for task in scene.bank.tasks("selection")])[: settings.selection]
     if composed.digest == document.digest:
         return document, None, None
     if not tasks:

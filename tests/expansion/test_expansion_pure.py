@@ -159,6 +159,16 @@ def test_cheating_edits_are_refused_by_the_program():
     assert cheating(exemplars("sort", "not_hidden_families at all"), BANK.families, literals) == ""
 
 
+def test_a_request_that_all_instances_share_hints_at_none():
+    class Shared(TinyBank):
+        def _open(self, recipe, instance, split):
+            return super()._open(recipe, instance, split).model_copy(update={"request": "Name the largest file."})
+
+    bank = Shared(["sort"])
+    literals = forbidden_literals(bank.tasks("train")[:1], bank, [])
+    assert cheating(exemplars("sort", "Name the largest file."), bank.families, literals) == ""
+
+
 def test_short_answers_do_not_refuse_honest_texts():
     class Short(TinyBank):
         def key(self, task):
