@@ -54,7 +54,13 @@ async def run(scene: Scene, document: Document, plans: Sequence[Plan], without: 
         async with gate:
             return await _trial(scene, document, plan, without)
 
-    return list(await asyncio.gather(*(one(plan) for plan in plans)))
+    running = [asyncio.ensure_future(one(plan)) for plan in plans]
+    try:
+        return list(await asyncio.gather(*running))
+    finally:  # where one fails, the others draw no more
+        for trial in running:
+            trial.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 async def _trial(scene: Scene, document: Document, plan: Plan, without: Draws) -> Trial:

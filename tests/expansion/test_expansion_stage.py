@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -158,6 +159,27 @@ async def test_lost_attempts_favour_no_arm():
     result = await expand(scene_of(bank, world), found, CATALOGUE, SETTINGS, ())
     assert sum(t.affected[2] for t in result.trials) == 8 * 5 + 4
     assert result.coverage[-1].attempts == 88
+
+
+async def test_a_budget_that_ends_stops_every_trial():
+    class Spent(World):
+        ended = False
+
+        async def __call__(self, tasks, pair, harness, k, purpose):
+            assert not self.ended
+            if "exemplars-family3" in purpose:
+                self.ended = True
+                raise UserError("the budget of attempts is used up")
+            await asyncio.sleep(0 if "discovery" in purpose else 0.01)
+            return await super().__call__(tasks, pair, harness, k, purpose)
+
+    bank, world = TinyBank(FAMILIES), Spent(learns)
+    found = await discovered(bank, world)
+    with pytest.raises(UserError, match="used up"):
+        await expand(scene_of(bank, world), found, CATALOGUE, SETTINGS, ())
+    drawn = len(world.recorded)
+    await asyncio.sleep(0.05)
+    assert len(world.recorded) == drawn
 
 
 async def test_an_empty_selection_split_is_refused():
