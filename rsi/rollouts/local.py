@@ -1,7 +1,7 @@
 """The plainest executor: many episodes at once in this process's event loop."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from itertools import islice
 
 from rsi.rollouts.episode import Parts, play
@@ -23,7 +23,7 @@ class LocalExecutor:
 
 async def stream(
     jobs: Sequence[Job], one: Callable[[Job], Awaitable[Attempt]], concurrency: int
-) -> AsyncIterator[Attempt]:
+) -> AsyncGenerator[Attempt, None]:
     """`one(job)` for each job, `concurrency` at a time, in completion order. An error of `one` or the end of the
     reader's interest cancels what is in flight and waits for its teardown."""
     waiting, running = iter(jobs), set[asyncio.Future[Attempt]]()

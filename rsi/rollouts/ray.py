@@ -8,10 +8,11 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from rsi.errors import InfrastructureError
+from rsi.errors import InfrastructureError, UserError
 from rsi.rollouts.episode import Parts, play, unscored
 from rsi.rollouts.local import stream
 from rsi.types import Attempt, Job
@@ -65,12 +66,19 @@ class RayExecutor:
         options = {"num_cpus": 0, "max_concurrency": concurrency + 2, "scheduling_strategy": "SPREAD"}
         return self._ray.remote(_Worker).options(**options).remote(self._factory, self._retries)
 
-    def run(self, jobs: Sequence[Job]) -> AsyncIterator[Attempt]:
-        return stream(jobs, self._play, self._concurrency)
+    async def run(self, jobs: Sequence[Job]) -> AsyncIterator[Attempt]:
+        await self.pids()
+        async with aclosing(stream(jobs, self._play, self._concurrency)) as attempts:
+            async for attempt in attempts:
+                yield attempt
 
     async def pids(self) -> list[int]:
-        """Process ids of the workers."""
-        return [await slot.actor.pid.remote() for slot in self._slots]
+        """Process ids of the workers, once all have started. UserError where one cannot (its code is not found)."""
+        try:
+            return list(await asyncio.gather(*(slot.actor.pid.remote() for slot in self._slots)))
+        except self._ray.exceptions.RayError as error:
+            why = str(error).strip().splitlines()[-1]
+            raise UserError(f"a rollout worker cannot start: {why}; is `rsi` installed on every machine?") from None
 
     async def close(self) -> None:
         """End the workers, and Ray where this executor started it."""

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from rollout_fakes import (
@@ -44,7 +45,13 @@ def jobs(n):
 def machine():
     ray = pytest.importorskip("ray")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=80_000_000, log_to_driver=False)
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        object_store_memory=80_000_000,
+        log_to_driver=False,
+        runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path.cwd())])}},
+    )
     yield
     ray.shutdown()
 
@@ -57,7 +64,7 @@ async def collect(executor, jobs):
 
 
 def told(attempts):
-    return {a.id: (a.score, a.turns[0].completion, a.output, a.code_version) for a in attempts}
+    return {a.id: (a.score, a.turns[0].completion, a.output) for a in attempts}
 
 
 async def test_ray_plays_what_local_plays():
@@ -71,6 +78,15 @@ async def test_a_wrong_setup_is_told_as_it_is():
     with pytest.raises(UserError) as caught:
         await collect(RayExecutor(wrong_parts, workers=1, concurrency=2, retries=0), jobs(3))
     assert type(caught.value) is UserError and str(caught.value) == "model 'x': no such folder; run `rsi model fetch`"
+
+
+async def test_code_that_a_worker_has_not_is_told_at_once(tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text("def parts():\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from only_here import parts
+
+    with pytest.raises(UserError, match=r"cannot start.*only_here"):
+        await collect(RayExecutor(parts, workers=1, concurrency=2, retries=0), jobs(3))
 
 
 @pytest.mark.chaos
