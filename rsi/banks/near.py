@@ -11,7 +11,8 @@ from difflib import SequenceMatcher
 
 from rsi.types import Task
 
-SIMILAR = 0.8
+SIMILAR = 0.8  # of slots, as multisets
+SIMILAR_WORDING = 0.85  # of masked requests, word by word
 _SLOT = re.compile(
     r"'[^']*'|\"[^\"]*\""  # quoted
     r"|[\w./-]*\.\w+|\d+"  # file names, numbers
@@ -73,7 +74,7 @@ def _alike(a: str, b: str) -> bool:
     if a == b:
         return True
     matcher = SequenceMatcher(None, a.split(), b.split(), autojunk=False)
-    return matcher.real_quick_ratio() >= SIMILAR and matcher.quick_ratio() >= SIMILAR and matcher.ratio() >= SIMILAR
+    return matcher.real_quick_ratio() >= SIMILAR_WORDING and matcher.ratio() >= SIMILAR_WORDING
 
 
 def _overlap(a: Counter[str], b: Counter[str]) -> float:

@@ -6,6 +6,8 @@ from rsi.banks.content import names, size, text, words
 from rsi.banks.instance import Instance, family
 from rsi.banks.shell.forms import SHELL, one_file, show
 
+ENDINGS = ("log", "csv", "md", "py", "html", "json")
+
 
 @family(SHELL, "count_lines")
 def count_lines(rng: random.Random, difficulty: int) -> Instance:
@@ -41,7 +43,7 @@ def count_matches(rng: random.Random, difficulty: int) -> Instance:
 
 @family(SHELL, "count_files")
 def count_files(rng: random.Random, difficulty: int) -> Instance:
-    ending, other = rng.sample(["log", "csv", "md", "py", "html", "json"], 2)
+    ending, other = rng.sample(ENDINGS, 2)
     wanted = names(rng, size(rng, difficulty) - 1, f".{ending}")
     files = dict.fromkeys(wanted + names(rng, rng.randint(1, 3), f".{other}"), "")
     what = f"the number of .{ending} files"
@@ -50,7 +52,7 @@ def count_files(rng: random.Random, difficulty: int) -> Instance:
 
 @family(SHELL, "find_files")
 def find_files(rng: random.Random, difficulty: int) -> Instance:
-    ending, other = rng.sample(["log", "csv", "md", "py", "html", "json"], 2)
+    ending, other = rng.sample(ENDINGS, 2)
     wanted = sorted(names(rng, size(rng, difficulty) - 1, f".{ending}"))
     files = dict.fromkeys(wanted + names(rng, rng.randint(1, 3), f".{other}"), "")
     return show(rng, difficulty, f"the names of the .{ending} files", f"ls *.{ending}", text(wanted), files)
@@ -58,13 +60,13 @@ def find_files(rng: random.Random, difficulty: int) -> Instance:
 
 @family(SHELL, "largest_file")
 def largest_file(rng: random.Random, difficulty: int) -> Instance:
-    paths = names(rng, 1 + size(rng, difficulty))
-    sizes = rng.sample(range(1, 7), len(paths)) if len(paths) <= 6 else rng.sample(range(1, 12), len(paths))
-    chosen = words(rng, sum(sizes))
-    files = {}
-    for path, count in zip(paths, sizes, strict=True):
-        files[path], chosen = text(chosen[:count]), chosen[count:]
-    return show(rng, difficulty, "the name of the largest file", "ls -S | head -n 1", _largest(files), files)
+    ending, other = rng.sample(ENDINGS, 2)
+    wanted = names(rng, size(rng, difficulty) - 1, f".{ending}")
+    sizes = rng.sample(range(1, 8), len(wanted))
+    files = {path: text(words(rng, n)) for path, n in zip(wanted, sizes, strict=True)}
+    files |= {path: text(words(rng, 9)) for path in names(rng, 1, f".{other}")}
+    what, command = f"the name of the largest .{ending} file", f"ls -S *.{ending} | head -n 1"
+    return show(rng, difficulty, what, command, _largest({path: files[path] for path in wanted}), files)
 
 
 def _largest(files: dict[str, str]) -> str:

@@ -99,7 +99,7 @@ def reverse_lines(rng: random.Random, difficulty: int) -> Instance:
 def _repeats(rng: random.Random, difficulty: int) -> list[str]:
     """Rows in which exactly one word is the most frequent, unsorted."""
     often, *others = words(rng, size(rng, difficulty))
-    rows = [often] * rng.randint(3, 4) + others + others[: difficulty - 1]
+    rows = [often] * 3 + others + others[: difficulty - 1]
     return unsorted(rng, rows)
 
 

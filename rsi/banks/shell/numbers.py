@@ -2,15 +2,17 @@
 
 import random
 
-from rsi.banks.content import NAMES, size, text, unsorted, words
+from rsi.banks.content import NAMES, size, text, words
 from rsi.banks.instance import Instance, family
 from rsi.banks.shell.forms import SHELL, one_file, show
 
 
 def _numbers(rng: random.Random, difficulty: int) -> list[int]:
-    """Different numbers whose numeric and alphabetical orders differ, unsorted."""
+    """Different numbers in neither numeric nor alphabetical order; these two differ (a single digit, some tens)."""
     chosen = [rng.randint(2, 9), *rng.sample(range(10, 20), 2), *rng.sample(range(20, 100), size(rng, difficulty) - 2)]
-    return [int(item) for item in unsorted(rng, [str(number) for number in chosen])]
+    while chosen == sorted(chosen) or sorted(map(str, chosen)) == list(map(str, chosen)):
+        rng.shuffle(chosen)
+    return chosen
 
 
 @family(SHELL, "sum_numbers")
