@@ -502,7 +502,7 @@ class Look(Record):
     candidate: str
     contract: str
     sealed: str  # digest of the sealed shard
-    attempts: tuple[str, ...]  # ids owed
+    attempts: tuple[str, ...]  # owed: "purpose/pair/task/draw"; seed and sandbox follow from these
 
 
 class ClauseResult(Record):

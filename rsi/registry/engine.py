@@ -77,7 +77,9 @@ def open_database(url: str | None = None) -> Database:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(parsed)
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
-        raise UserError(f"store URL '{url}': {error}; use sqlite:///FILE or another SQLAlchemy URL") from None
+        raise UserError(
+            f"the store's URL cannot be used ({error}); give sqlite:///FILE or another SQLAlchemy URL"
+        ) from None
     except OSError as error:
         raise UserError(f"store {parsed.database}: {error.strerror}; make its folder writable") from None
     if engine.dialect.name == "sqlite":

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, or_, select
 
-from rsi.errors import IntegrityError
+from rsi.errors import IntegrityError, UserError
 from rsi.registry.engine import Database
 from rsi.registry.lease import Lease
 from rsi.registry.models import looks, verdicts
@@ -20,20 +20,21 @@ class Looks:
         self._database, self._lease = database, lease
 
     def open(self, look: Look) -> None:
-        """Record a look durably. The same look again resumes it; another one at the same sealed shard is refused with
-        an IntegrityError: nothing is looked at twice."""
+        """Record a look durably. The same look again resumes it. UserError for another one in the same generation or at
+        the same sealed shard, whatever changed since: no shard is looked at twice."""
 
         def work(connection: Connection) -> None:
             if self._lease is not None:
                 self._lease.check(connection, look.lineage)
-            same_shard = looks.c.sealed == look.sealed
-            present = connection.execute(select(looks).where(looks.c.lineage == look.lineage, same_shard)).one_or_none()
-            if present is not None and present.digest == look.digest:
+            same = or_(looks.c.sealed == look.sealed, looks.c.generation == look.generation)
+            present = connection.execute(select(looks).where(looks.c.lineage == look.lineage, same)).all()
+            if [row.digest for row in present] == [look.digest]:
                 return
-            if present is not None:
-                raise IntegrityError(
-                    f"lineage '{look.lineage}': candidate {present.candidate[:12]} was looked at on this sealed shard "
-                    f"(generation {present.generation}); candidate or settings changed since: no second look is given"
+            if present:
+                raise UserError(
+                    f"lineage '{look.lineage}': generation {present[0].generation} has had its look at this sealed shard "
+                    f"(candidate {present[0].candidate[:12]}), and there is no second look; restore the contract and "
+                    "the gate settings that it was opened with, and run again"
                 )
             row = look.model_dump(include={"lineage", "generation", "champion", "candidate", "sealed"})
             connection.execute(insert(looks).values(**row, digest=look.digest, opened_at=time.time(), body=body(look)))

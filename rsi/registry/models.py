@@ -76,7 +76,7 @@ pairs = Table(
     Index("pairs_pair", "lineage", "pair"),
 )
 
-# One look at one sealed shard, by one candidate.
+# One look a generation and a sealed shard, by one candidate.
 looks = Table(
     "looks",
     metadata,
@@ -89,6 +89,7 @@ looks = Table(
     Column("opened_at", Float, nullable=False),
     Column("body", Text, nullable=False),
     UniqueConstraint("lineage", "sealed"),
+    UniqueConstraint("lineage", "generation"),
 )
 
 verdicts = Table(

@@ -6,6 +6,7 @@ error in the run. A run a generation, a registered-model version a pair, aliases
 
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -84,7 +85,8 @@ class Mirror:
             self._say(f"MLflow is not installed, so {what} is not shown there; install rsi with the extra 'mlflow'")
         except Exception as error:  # noqa: BLE001 - a mirror's trouble of any kind must not touch the run
             line = (str(error).strip().splitlines() or [""])[0][:200]
-            self._say(f"MLflow at {self.uri}: {what} could not be written ({type(error).__name__}: {line})")
+            text = f"MLflow at {self.uri}: {what} could not be written ({type(error).__name__}: {line})"
+            self._say(re.sub(r"//[^/@\s]*@", "//", text))  # a URL may hold a password
 
     @cached_property
     def _client(self) -> Any:

@@ -42,13 +42,13 @@ def test_one_holder_and_the_other_is_told_who(database):
     assert acquire(database, "main").token == 2, "the token only grows"
 
 
-def test_of_many_at_once_one_wins(url):
-    open_database(url).close()
-    barrier = threading.Barrier(6)
+def test_of_many_at_once_one_wins(tmp_path):
+    """On a fresh store: they also all want to make its tables."""
+    url, barrier = f"sqlite:///{tmp_path}/fresh/store.db", threading.Barrier(6)
 
     def take(_):
-        database = open_database(url)
         barrier.wait()
+        database = open_database(url)
         try:
             return acquire(database, "main").token
         except LeaseHeld:

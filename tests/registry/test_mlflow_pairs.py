@@ -106,6 +106,6 @@ def test_generations_and_pairs_are_mirrored_once(tmp_path, monkeypatch):
     lost.aliases("main", second)  # the store outlives MLflow's database: the champion is shown again
     assert lines == [] and lost._client.get_model_version_by_alias("rsi-main", "champion").version in ("1", 1)
 
-    broken = Mirror(lines.append, "http://127.0.0.1:9")
+    broken = Mirror(lines.append, "http://someone:secret@127.0.0.1:9")
     broken.publish(chapter(tmp_path))
-    assert len(lines) == 1 and "could not be written" in lines[0]
+    assert len(lines) == 1 and "could not be written" in lines[0] and "secret" not in lines[0]

@@ -88,7 +88,7 @@ def test_a_file_that_is_no_store(tmp_path, content, message):
 
 @pytest.mark.parametrize("url", ["nonsense", "nosuchdb://host/x"])
 def test_a_wrong_url(url):
-    with pytest.raises(UserError, match="store URL"):
+    with pytest.raises(UserError, match="store's URL"):
         open_database(url)
 
 

@@ -63,6 +63,7 @@ def upgrade() -> None:
         sa.Column("opened_at", sa.Float(), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("digest"),
+        sa.UniqueConstraint("lineage", "generation"),
         sa.UniqueConstraint("lineage", "sealed"),
     )
     op.create_table(

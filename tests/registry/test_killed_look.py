@@ -1,0 +1,111 @@
+"""The gate on the real store: a look that dies half-way owes what is left, and nothing else."""
+
+import random
+from pathlib import Path
+
+import pytest
+from registry_records import make_record
+
+from rsi.config import GateSettings
+from rsi.errors import UserError
+from rsi.gate.contract import load_contract
+from rsi.gate.stage import judge
+from rsi.ids import digest
+from rsi.ports import Scene
+from rsi.registry.engine import open_database
+from rsi.registry.looks import Looks
+from rsi.registry.store import SqlStore
+from rsi.rollouts.record import Recording
+from rsi.types import Attempt, Cost, HarnessConfig, Pair, Recipe, Score, Task, TaskKey, Termination
+
+CONTRACT = load_contract(Path(__file__).resolve().parents[2] / "contracts/default.toml")
+SETTINGS = GateSettings(seen_instances=20, unseen_families=6)
+OLD = make_record("a0").pair
+NEW = Pair(base="b", adapters={"agent": "a1"}, hcp="h1")
+
+
+class Killed(BaseException):
+    pass
+
+
+class Bank:
+    digest = "bank"
+
+    def tasks(self, split, shard=0):
+        names = [(f"f{i}", i >= 8) for i in range(10)]
+        return [self._task(name, held, shard, i) for i in range(3) for name, held in names]
+
+    def _task(self, family, held, shard, i):
+        name, recipe = digest([family, shard, i]), Recipe(family=family)
+        return Task(id=name, bank="toy", recipe=recipe, split="sealed", instance=i, held_out=held, request=name)
+
+    def key(self, task):
+        return TaskKey(task_id=task.id, reference="true", checks=())
+
+
+class Chance:
+    """An executor: the new pair passes half of the time, by the attempt's seed; dies after `lives` attempts."""
+
+    def __init__(self, lives=10**6):
+        self.lives, self.played = lives, []
+
+    async def run(self, jobs):
+        for job in jobs:
+            if len(self.played) == self.lives:
+                raise Killed
+            self.played.append(job.spec.digest)
+            passed = job.spec.pair == NEW.digest and random.Random(job.spec.seed).random() < 0.6
+            yield Attempt(
+                id=job.spec.digest,
+                spec=job.spec,
+                family=job.task.recipe.family,
+                split=job.task.split,
+                held_out=job.task.held_out,
+                termination=Termination.ANSWERED,
+                turns=(),
+                score=Score(reward=float(passed), passed=passed),
+                cost=Cost(turns=1, completion_tokens=10),
+            )
+
+    async def close(self):
+        pass
+
+
+async def gate(url, executor, settings=SETTINGS):
+    database, bank = open_database(url), Bank()
+    recording = Recording(bank, executor, SqlStore(database), "none", "agent", lambda *_: None, lambda *_: None)
+    scene = Scene(
+        lineage="main",
+        generation=1,
+        seed=0,
+        champion=OLD,
+        document="",
+        harness=HarnessConfig(document_digest="h", system=""),
+        bank=bank,
+        draw=recording.draw,
+        say=lambda line: None,
+    )
+    harness = HarnessConfig(document_digest="h1", system="")
+    return await judge(scene, NEW, harness, CONTRACT, settings, Looks(database).open)
+
+
+async def test_a_killed_look_resumes_what_it_owes_and_judges_alike(url, tmp_path):
+    first, second = Chance(lives=37), Chance()
+    with pytest.raises(Killed):
+        await gate(url, first)
+    database = open_database(url)
+    assert len(Looks(database).of("main")) == 1, "the look is recorded before it is scored"
+    verdict = await gate(url, second)
+    assert not set(first.played) & set(second.played) and len(first.played) + len(second.played) == 4 * 26
+    assert len(Looks(database).of("main")[0].attempts) == 4 * 26 == SqlStore(database).counts("gen1/gate")[0]
+    undisturbed = await gate(f"sqlite:///{tmp_path}/undisturbed.db", Chance())
+    assert verdict == undisturbed
+
+
+async def test_another_choice_of_sealed_tasks_is_no_way_to_a_second_look(url):
+    with pytest.raises(Killed):
+        await gate(url, Chance(lives=30))
+    fresh = Chance()
+    with pytest.raises(UserError, match="no second look"):
+        await gate(url, fresh, GateSettings(seen_instances=24, unseen_families=6))
+    assert fresh.played == []
