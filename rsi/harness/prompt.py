@@ -43,22 +43,28 @@ def chosen_exemplars(request: str, pool: Sequence[Exemplar], shots: int) -> tupl
     one that stands first in the document is the more similar."""
     if not shots or not pool:
         return ()
-    shown = [features(exemplar.request) for exemplar in pool]
-    counts = Counter(word for words in shown for word in words)
-    ranked = sorted(range(len(pool)), key=lambda i: (-_similarity(features(request), shown[i], counts, len(pool)), i))
+    shown, weights = _index(tuple(exemplar.request for exemplar in pool))
+    asked, rare = features(request), max(weights.values(), default=1)
+
+    def similarity(other: frozenset[str]) -> float:
+        both = sum(weights[word] for word in asked & other)
+        either = sum(weights.get(word, rare) for word in asked | other)
+        return both / either if either else 0.0
+
+    ranked = sorted(range(len(pool)), key=lambda i: (-similarity(shown[i]), i))
     return tuple(pool[i] for i in reversed(ranked[:shots]))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
+def _index(requests: tuple[str, ...]) -> tuple[list[frozenset[str]], dict[str, int]]:
+    """The features of a pool and how much each weighs. Whole numbers, since the order of a set of strings differs
+    between processes, and with it the rounding of a sum."""
+    shown = [features(request) for request in requests]
+    counts = Counter(word for words in shown for word in words)
+    return shown, {word: round(1000 * (1 + math.log((1 + len(shown)) / (1 + n)))) for word, n in counts.items()}
+
+
 def features(request: str) -> frozenset[str]:
     """Words and neighbouring word pairs of a request after its slots are masked."""
     words = _WORD.findall(_SLOT.sub(" # ", request).casefold())
     return frozenset(words) | {f"{a} {b}" for a, b in pairwise(words)}
-
-
-def _similarity(a: frozenset[str], b: frozenset[str], counts: Counter[str], n: int) -> float:
-    # Sorted, since the order of a set of strings differs between processes, and with it the rounding of a sum.
-    def weight(words: frozenset[str]) -> float:
-        return math.fsum(math.log((1 + n) / (1 + counts[word])) + 1 for word in sorted(words))
-
-    return weight(a & b) / weight(a | b) if a and b else 0.0

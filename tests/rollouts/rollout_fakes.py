@@ -57,7 +57,7 @@ class ToyModel:
         await asyncio.sleep(self.seconds)
         right = random.Random(request.seed).random() < 0.5
         text = "```sh\ncat n.txt\n```" if right else "no idea"
-        prompt = tuple(request.messages[-1].content.encode())
+        prompt = (*request.prefix_ids, *request.messages[-1].content.encode())
         ids = tuple(text.encode())
         return Completion(
             text=text,

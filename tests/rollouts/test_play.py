@@ -9,7 +9,7 @@ from rollout_fakes import HARNESS, PAIR, Failing, Forging, ToyBank, ToyModel, Tr
 from benchmarks.plain_sandbox import PlainSandbox
 from rsi.errors import InfrastructureError, IntegrityError, UserError
 from rsi.rollouts import LocalExecutor, Parts, code_version, make_spec, play
-from rsi.types import Job, Termination
+from rsi.types import Budgets, Job, OutputCheck, StopHook, TaskKey, Termination
 
 
 def job(n=1, draw=0, needs_sandbox=True):
@@ -139,6 +139,42 @@ async def test_a_reader_that_leaves_early_leaves_nothing_behind():
     await attempts.aclose()
     assert 5 <= len(parts.provider.opened) < 20 and all(sandbox.closed for sandbox in parts.provider.opened)
     assert len(asyncio.all_tasks()) == 1
+
+
+async def test_nothing_of_a_key_reaches_the_model_or_the_sandbox():
+    seen = []
+
+    class Spy(ToyModel):
+        async def generate(self, request):
+            seen.append(request.model_dump_json())
+            return await super().generate(request)
+
+    class Watched(PlainSandbox):
+        async def exec(self, command, timeout, limit=100_000):
+            seen.append(command)
+            return await super().exec(command, timeout, limit)
+
+        async def put(self, files):
+            seen.append(repr(dict(files)))
+            await super().put(files)
+
+    canary = "canary-5f2c"
+    hook = StopHook(name="h", message="Again.", command="true")
+    task = make_task(1)
+    key = TaskKey(task_id=task.id, reference=f"echo {canary}", checks=(OutputCheck(expected=canary),))
+    harness = HARNESS.model_copy(update={"stop_hooks": (hook,), "budgets": Budgets(turns=3, tokens=500)})
+    played = job().model_copy(update={"key": key, "harness": harness})
+    attempts = [
+        await play(
+            played.model_copy(update={"spec": make_spec(task, PAIR, "c", n, "plain")}),
+            toy_parts(Spy(), Tracking(Watched)),
+        )
+        for n in range(3)
+    ]
+    assert len(seen) > 6 and not any(canary in text for text in seen)
+    for attempt in attempts:
+        assert canary in attempt.score.detail  # it reached the verifier, and what people read
+        assert canary not in attempt.model_copy(update={"score": None}).model_dump_json()
 
 
 def test_what_travels_pickles():
