@@ -32,7 +32,7 @@ class Looks:
                 return
             if present:
                 raise UserError(
-                    f"lineage '{look.lineage}': generation {present[0].generation} has had its look at this sealed shard "
+                    f"lineage '{look.lineage}': generation {present[0].generation} has had its look at this shard "
                     f"(candidate {present[0].candidate[:12]}), and there is no second look; restore the contract and "
                     "the gate settings that it was opened with, and run again"
                 )
