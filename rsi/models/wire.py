@@ -1,0 +1,46 @@
+"""What travels between an engine's process and its clients: one JSON object a line, over a Unix socket.
+
+client: {"id": 7, "request": {ModelRequest}}         or {"id": 7, "cancel": true}
+engine: {"id": 7, "completion": {Completion}}        or {"id": 7, "error": "UserError", "message": "..."}
+"""
+
+from typing import Literal
+
+from rsi import errors
+from rsi.errors import InfrastructureError, RsiError
+from rsi.types import Completion, ModelRequest, Record
+
+LINE_LIMIT = 64 * 2**20  # bytes; a window of 8,192 tokens needs about 300 KB
+
+
+class Call(Record):
+    id: int
+    request: ModelRequest | None = None
+    cancel: bool = False
+
+
+class Reply(Record):
+    id: int
+    completion: Completion | None = None
+    error: Literal["ContextOverflow", "InfrastructureError", "IntegrityError", "UserError"] | None = None
+    message: str = ""
+
+    def raised(self) -> RsiError:
+        kind: type[RsiError] = getattr(errors, self.error or "InfrastructureError")
+        return kind(self.message)
+
+
+def failure(id: int, error: RsiError) -> Reply:
+    """An error as a reply; a kind that no client would expect of a model is an InfrastructureError."""
+    name = type(error).__name__
+    if name in ("ContextOverflow", "InfrastructureError", "IntegrityError", "UserError"):
+        return Reply(id=id, error=name, message=str(error))
+    return Reply(id=id, error="InfrastructureError", message=f"{name}: {error}")
+
+
+def gone(address: str, why: object) -> InfrastructureError:
+    return InfrastructureError(f"the model engine at {address} is gone ({why}); it is started again by the next run")
+
+
+def line(record: Record) -> bytes:
+    return record.model_dump_json(exclude_defaults=True).encode() + b"\n"
