@@ -24,8 +24,15 @@ def base(tmp_path_factory):
     return tiny.build_model(tmp_path_factory.mktemp("base"))
 
 
-async def train(spec, rollout, store=None, factory=tiny.honest, progress=quiet):
-    return await TrlTrainer(factory).train(spec, rollout, store or tiny.MemoryStore(), progress)
+async def spawned(spec, rollout, store=None, progress=quiet):
+    return await TrlTrainer(tiny.honest).train(spec, rollout, store or tiny.MemoryStore(), progress)
+
+
+def train(spec, rollout, store=None, factory=tiny.honest):
+    """In this process: the same run without the start of another one."""
+    from rsi.update.trl import training
+
+    return training.train(spec, rollout, factory, tiny.Ledger(store or tiny.MemoryStore()), quiet)
 
 
 def played(tmp_path: Path) -> list[str]:
@@ -36,7 +43,7 @@ async def test_an_informative_run_exports_a_revision_with_metrics_for_each_step(
     store, steps = tiny.MemoryStore(), []
     rollout = tiny.ParityRollout(str(tmp_path / "log"))
     spec = tiny.make_spec(base, tmp_path)
-    revision = await train(spec, rollout, store, progress=lambda *step: steps.append(step))
+    revision = await spawned(spec, rollout, store, progress=lambda *step: steps.append(step))
     assert steps == [("training", 1, 2), ("training", 2, 2)]
     assert revision == open_revision(Path(spec.out), revision.name)
     assert len(revision.metrics) == 2
@@ -45,70 +52,75 @@ async def test_an_informative_run_exports_a_revision_with_metrics_for_each_step(
         assert {"reward_mean", "pass_rate", "entropy", "loss", "grad_norm", "logprob_gap", "seconds"} <= step.keys()
         assert step["grad_norm"] > 0 and step["logprob_gap"] < 1e-4 and step["entropy"] > 0
     assert len(played(tmp_path)) == len(set(played(tmp_path))) == len(store.attempts)
-    again = await train(spec, rollout, store)
+    again = await spawned(spec, rollout, store)
     assert again == revision and len(played(tmp_path)) == len(store.attempts)
 
 
-async def test_steps_without_an_informative_group_change_nothing_at_all(base, tmp_path):
+def test_steps_without_an_informative_group_change_nothing_at_all(base, tmp_path):
     one = tiny.ParityRollout(str(tmp_path / "log"))
-    after_one = await train(tiny.make_spec(base, tmp_path, "one", steps=1), one)
+    after_one = train(tiny.make_spec(base, tmp_path, "one", steps=1), one)
     # Momentum of the first step would move the weights in the next two, whatever their gradients.
     three = tiny.ParityRollout(str(tmp_path / "log"), never_from=1)
-    after_three = await train(tiny.make_spec(base, tmp_path, "three", steps=3), three)
+    after_three = train(tiny.make_spec(base, tmp_path, "three", steps=3), three)
     assert after_three.name == after_one.name
     assert [step["accepted"] for step in after_three.metrics[1:]] == [0, 0]
     assert [step["filtered"] for step in after_three.metrics[1:]] == [4, 4]  # two prompts, two back-filled
-    two = await train(tiny.make_spec(base, tmp_path, "two", steps=2), one)
+    two = train(tiny.make_spec(base, tmp_path, "two", steps=2), one)
     assert two.name != after_one.name
 
 
-async def test_a_run_without_any_informative_group_exports_nothing(base, tmp_path):
+def test_a_run_without_any_informative_group_exports_nothing(base, tmp_path):
     with pytest.raises(NothingLearned):
-        await train(tiny.make_spec(base, tmp_path), tiny.ParityRollout(str(tmp_path / "log"), never_from=0))
+        train(tiny.make_spec(base, tmp_path), tiny.ParityRollout(str(tmp_path / "log"), never_from=0))
     assert not (tmp_path / "adapters").exists()
 
 
-async def test_a_slot_that_fills_the_batch_does_not_leak(base, tmp_path):
+def test_a_slot_that_fills_the_batch_does_not_leak(base, tmp_path):
     """One task's group alone, and beside an empty slot, moves the weights alike up to the token normaliser."""
     lost = tuple(range(4, 8)) + tuple(range(8, 16))  # every group but the first loses its scores
     rollout = tiny.ParityRollout(str(tmp_path / "log"), lost=lost)
-    alone = await train(tiny.make_spec(base, tmp_path, "alone", steps=1, prompts_per_step=1, backfill=0), rollout)
-    beside = await train(tiny.make_spec(base, tmp_path, "beside", steps=1, prompts_per_step=2), rollout)
+    alone = train(tiny.make_spec(base, tmp_path, "alone", steps=1, prompts_per_step=1, backfill=0), rollout)
+    beside = train(tiny.make_spec(base, tmp_path, "beside", steps=1, prompts_per_step=2), rollout)
     assert beside.metrics[0]["failed"] == 3 and beside.metrics[0]["accepted"] == 1
     assert beside.name == alone.name
 
 
-async def test_unscored_attempts_are_left_out_of_their_group(base, tmp_path):
+def test_unscored_attempts_are_left_out_of_their_group(base, tmp_path):
     store = tiny.MemoryStore()
     rollout = tiny.ParityRollout(str(tmp_path / "log"), lost=(0,))
-    revision = await train(tiny.make_spec(base, tmp_path, steps=1), rollout, store)
+    revision = train(tiny.make_spec(base, tmp_path, steps=1), rollout, store)
     assert revision.metrics[0]["samples"] == 4 * (revision.metrics[0]["submitted"]) - 1
 
 
-async def test_a_sampler_that_disagrees_with_the_learner_stops_training(base, tmp_path):
+def test_a_sampler_that_disagrees_with_the_learner_stops_training(base, tmp_path):
     with pytest.raises(TrainingError, match=r"disagree by 0\.5"):
-        await train(tiny.make_spec(base, tmp_path), tiny.ParityRollout(str(tmp_path / "log")), factory=tiny.biased)
+        train(tiny.make_spec(base, tmp_path), tiny.ParityRollout(str(tmp_path / "log")), factory=tiny.biased)
     assert not (tmp_path / "adapters").exists()
 
 
-async def test_samples_of_another_policy_or_pair_are_refused(base, tmp_path):
+async def test_samples_of_another_policy_are_refused_in_the_drivers_process(base, tmp_path):
     with pytest.raises(IntegrityError, match="another@0"):
-        await train(tiny.make_spec(base, tmp_path), tiny.ParityRollout(str(tmp_path / "log"), stale=True))
+        await spawned(tiny.make_spec(base, tmp_path), tiny.ParityRollout(str(tmp_path / "log"), stale=True))
+
+
+def test_samples_of_another_pair_are_refused(base, tmp_path):
     with pytest.raises(IntegrityError, match="drawn under pair superseded"):
-        await train(tiny.make_spec(base, tmp_path, "b"), tiny.ParityRollout(str(tmp_path / "log"), pair="superseded"))
+        train(tiny.make_spec(base, tmp_path), tiny.ParityRollout(str(tmp_path / "log"), pair="superseded"))
 
 
-async def test_training_continues_a_parent(base, tmp_path):
+def test_training_continues_a_parent(base, tmp_path):
     rollout = tiny.ParityRollout(str(tmp_path / "log"))
-    parent = await train(tiny.make_spec(base, tmp_path, "parent", steps=1), rollout)
-    child = await train(tiny.make_spec(base, tmp_path, "child", parent=parent.path, steps=1), rollout)
+    parent = train(tiny.make_spec(base, tmp_path, "parent", steps=1), rollout)
+    child = train(tiny.make_spec(base, tmp_path, "child", parent=parent.path, steps=1), rollout)
     assert child.parent == parent.name and child.name != parent.name
 
 
 @pytest.mark.chaos
 @pytest.mark.parametrize("moment", ["after a checkpoint", "within a step"])
 async def test_a_killed_training_resumes_without_losing_or_repeating_an_attempt(base, tmp_path, moment):
-    undisturbed = await train(tiny.make_spec(base, tmp_path, "a", steps=3), tiny.ParityRollout(str(tmp_path / "other")))
+    undisturbed = await spawned(
+        tiny.make_spec(base, tmp_path, "a", steps=3), tiny.ParityRollout(str(tmp_path / "other"))
+    )
 
     def kill(*_):
         os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
@@ -117,10 +129,10 @@ async def test_a_killed_training_resumes_without_losing_or_repeating_an_attempt(
     progress = quiet if moment == "within a step" else lambda name, done, total: kill() if done == 2 else None
     spec, rollout = tiny.make_spec(base, tmp_path, "b", steps=3), tiny.ParityRollout(str(tmp_path / "log"))
     with pytest.raises(TrainingError, match="ended with code -9"):
-        await train(spec, rollout, store, progress=progress)
+        await spawned(spec, rollout, store, progress=progress)
     before = dict(store.attempts)
     store.on_record = None
-    resumed = await train(spec, rollout, store)
+    resumed = await spawned(spec, rollout, store)
     assert resumed.name == undisturbed.name
     assert len(resumed.metrics) == 3
     assert before.items() <= store.attempts.items()

@@ -180,6 +180,20 @@ class MemoryStore:
         raise NotImplementedError
 
 
+@dataclass
+class Ledger:
+    """groups.Ledger straight on a store."""
+
+    store: MemoryStore
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, Attempt]:
+        return self.store.get(ids)
+
+    def record(self, attempts: Sequence[Attempt]) -> None:
+        for attempt in attempts:
+            self.store.record(attempt)
+
+
 def make_spec(base: str, folder: Path, run: str = "run", parent: str | None = None, **settings) -> TrainSpec:
     defaults = {"steps": 2, "prompts_per_step": 2, "group_size": 4, "rank": 4, "alpha": 8, "backfill": 2}
     return TrainSpec(

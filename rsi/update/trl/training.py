@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from datasets import Dataset
 from peft import LoraConfig, PeftModel, get_peft_model
+from pydantic import ValidationError
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback, set_seed
 from trl import GRPOConfig
@@ -30,7 +31,7 @@ BackendFactory = Callable[[Any, Any, Callable[[], str]], ModelBackend]
 Progress = Callable[[str, int, int], None]
 
 _WHOLE = "whole"  # marks a checkpoint whose files are all written
-_DONE = "revision"  # holds the exported revision's name
+_DONE = "revision.json"  # the exported revision
 # What a revision keeps of TRL's log, one mapping a step: their name -> ours.
 _LOGGED = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "step_time": "seconds"}
 _OWN = ("reward_mean", "pass_rate", "samples", "submitted", "accepted", "filtered", "failed", "rollout_seconds")
@@ -43,8 +44,8 @@ def train(
 
     Raises TrainingError (sampler and learner disagree, adapter without effect), NothingLearned, IntegrityError."""
     workdir, out = Path(spec.workdir), Path(spec.out)
-    if (workdir / _DONE).is_file() and (out / (name := (workdir / _DONE).read_text(encoding="utf8"))).is_dir():
-        return open_revision(out, name)
+    if (exported := _exported(workdir, out)) is not None:
+        return exported
     torch.set_num_threads(spec.threads)
     logging.getLogger("trl").setLevel(logging.ERROR)  # it would print every unscored row
     tokenizer = AutoTokenizer.from_pretrained(spec.base)
@@ -72,10 +73,22 @@ def train(
     model.save_pretrained(export)
     _check_canary(model, tokenizer, spec.canary, export)
     revision = publish(export, out, spec.parent_revision, spec.settings.steps, metrics)
-    (workdir / _DONE).write_text(revision.name, encoding="utf8")
+    # Equal weights of another run may have stood there already, with that run's figures; these are this run's.
+    own = {"parent": spec.parent_revision, "steps": spec.settings.steps, "metrics": tuple(metrics)}
+    revision = revision.model_copy(update=own)
+    (workdir / _DONE).write_text(revision.model_dump_json(), encoding="utf8")
     for spent in (export, *workdir.glob("checkpoint-*")):
         shutil.rmtree(spent, ignore_errors=True)
     return revision
+
+
+def _exported(workdir: Path, out: Path) -> AdapterRevision | None:
+    """What this run has exported, verified; None where it has not, or the revision was removed since."""
+    try:
+        revision = AdapterRevision.model_validate_json((workdir / _DONE).read_text(encoding="utf8"))
+    except (FileNotFoundError, ValidationError):  # a torn file is owed again
+        return None
+    return revision if (out / revision.name).is_dir() and open_revision(out, revision.name) else None
 
 
 def _specialist(spec: TrainSpec) -> PeftModel:
