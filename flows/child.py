@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
@@ -38,10 +39,8 @@ def start(
 def end(process: subprocess.Popen[bytes], seconds: float = 10.0) -> None:
     """End the process and everything in its group: asked first, killed after `seconds`. May be called twice."""
     _signal_group(process.pid, signal.SIGTERM)
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        pass
     _signal_group(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -49,10 +48,8 @@ def end(process: subprocess.Popen[bytes], seconds: float = 10.0) -> None:
 def _signal_group(group: int, number: signal.Signals) -> None:
     # A group outlives its leader while it has members; an empty one is gone, and its id is not given out again while
     # the leader is unreaped, nor soon after.
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def become(parent: int, death: int, command: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """`rsi schedule`: one generation a tick, on a cron expression, one deployment a lineage.
 
 Two ticks may overlap: the lineage's lease in our own store, not Prefect, decides which of them runs. So a second run is
-let in at once and ends as Cancelled, instead of waiting in a queue that grows while a generation takes longer than a tick.
+let in at once and ends as Cancelled, instead of waiting in a queue that grows while generations outlast ticks.
 """
 
 from itertools import count
@@ -55,7 +55,7 @@ async def tick(settings_path: str) -> State[None] | None:
 
 
 async def run_tick(settings_path: Path, opener: Opener) -> State[None] | None:
-    """Finish the generation that is under way, or run the next one. The two expected ends are states, not tracebacks."""
+    """Finish the generation that is under way, or run the next one. Expected ends are states, not tracebacks."""
     try:
         async with opener(load_settings(settings_path), print) as run:
             await stages_as_tasks(run, [next_owed(run)])

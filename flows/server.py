@@ -58,7 +58,7 @@ def healthy(url: str) -> bool:
 def wait_until_healthy(
     process: subprocess.Popen[bytes], url: str, log: Path, seconds: float = START_SECONDS, poll: float = 0.2
 ) -> None:
-    """Returns once `url` answers 200. UserError, with the log to read, where the process ends or time runs out first."""
+    """Returns once `url` answers 200. UserError, with the log to read, where the process ends or time runs out."""
     deadline = time.monotonic() + seconds
     while not healthy(url):
         if process.poll() is not None:
