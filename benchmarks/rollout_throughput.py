@@ -5,21 +5,26 @@ slows down slows all of them.
 """
 
 import asyncio
+import functools
+import itertools
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from benchmarks import rollout_arms
 from benchmarks.plain_sandbox import PlainProvider
 from benchmarks.report import Goal, finish, mean, quick, ratio
 from rsi.ports import Executor, SandboxProvider
+from rsi.rollouts import LocalExecutor
+from rsi.rollouts.ray import RayExecutor
 from rsi.sandbox.probe import probe
-from rsi.types import Job, Termination
+from rsi.types import Job
 
 COMMANDS = ("printf '3\\n1\\n2\\n' > numbers", "sort -n numbers > sorted", "tail -n 1 sorted")
-CONCURRENCY = 8
+CONCURRENCY, WORKERS = 8, 2
 PLAIN, CONFINED = "plain", "bubblewrap"
-ROUNDS = {"quick": (4, 32), "full": (12, 96)}  # rounds, episodes a round and arm
+ROUNDS = {"quick": (3, 32), "full": (12, 96)}  # rounds, episodes a round and arm
 
 
 @dataclass(frozen=True)
@@ -56,11 +61,11 @@ def executor_arm(name: str, executor: Executor, make_jobs: Callable[[int], Seque
     """Whole attempts through an executor. `make_jobs(n)` gives n jobs of three commands each, new ones at each call."""
 
     async def play(n: int) -> None:
-        ended = [attempt.termination async for attempt in executor.run(make_jobs(n))]
-        if len(ended) != n or Termination.INFRASTRUCTURE in ended:
-            raise RuntimeError(
-                f"{name}: {len(ended)} of {n} attempts, {ended.count(Termination.INFRASTRUCTURE)} failed"
-            )
+        attempts = [attempt async for attempt in executor.run(make_jobs(n))]
+        wrong = [attempt for attempt in attempts if not attempt.passed or attempt.cost.turns != len(COMMANDS)]
+        if len(attempts) != n or wrong:
+            why = wrong[0].error or wrong[0].score if wrong else ""
+            raise RuntimeError(f"{name}: {len(attempts)} of {n} attempts, {len(wrong)} of them wrong: {why}")
 
     return Arm(name, play)
 
@@ -87,6 +92,16 @@ async def measure(arms: Sequence[Arm], short: bool) -> int:
     return finish("rollout_throughput", figures, [Goal(f"{CONFINED} / {PLAIN}", at_least=0.3)])
 
 
+def executors_by_name(confined: bool) -> dict[str, Executor]:
+    """Local and Ray executors over plain and, where it works, bubblewrap sandboxes."""
+    found: dict[str, Executor] = {}
+    for sandbox in (PLAIN, CONFINED) if confined else (PLAIN,):
+        factory = rollout_arms.factory(sandbox == CONFINED, COMMANDS)
+        found[f"{sandbox}, local executor"] = LocalExecutor(factory(), CONCURRENCY, retries=0)
+        found[f"{sandbox}, Ray executor"] = RayExecutor(factory, WORKERS, CONCURRENCY, retries=0)
+    return found
+
+
 async def main() -> int:
     short = quick(__doc__)
     arms = [provider_arm(PLAIN, PlainProvider())]
@@ -95,7 +110,13 @@ async def main() -> int:
         print(*reasons, sep="\n")
     else:
         arms.append(provider_arm(CONFINED, provider))
-    return await measure(arms, short)
+    executors = executors_by_name(provider is not None)
+    fresh = functools.partial(rollout_arms.make_jobs, itertools.count())
+    try:
+        return await measure([*arms, *(executor_arm(name, one, fresh) for name, one in executors.items())], short)
+    finally:
+        for one in executors.values():
+            await one.close()
 
 
 if __name__ == "__main__":

@@ -47,16 +47,15 @@ async def _play_once(job: Job, parts: Parts) -> Attempt:
     sandbox = await _open(job, parts.provider)
     try:
         episode = await run_episode(job.task, job.harness, parts.model, sandbox, job.spec.seed, job.adapter)
-        form = 1.0 if episode.well_formed else 0.0
         try:
             files: Mapping[str, bytes] = await sandbox.get() if sandbox is not None else {}
+            await _close(sandbox)  # before a verifier opens its own
+            score = await parts.verifier.verify(job.task, job.key, episode.output, files)
         except TamperError as tampering:
-            score = Score(reward=0.0, passed=False, form=form, flags=(f"tampering: {tampering}",))
-            return _attempt(job, episode, score)
+            score = Score(reward=0.0, passed=False, flags=(f"tampering: {tampering}",))
     finally:
         await _close(sandbox)
-    score = await parts.verifier.verify(job.task, job.key, episode.output, files)
-    return _attempt(job, episode, score.model_copy(update={"form": form}))
+    return _attempt(job, episode, score.model_copy(update={"form": 1.0 if episode.well_formed else 0.0}))
 
 
 async def _open(job: Job, provider: SandboxProvider | None) -> Sandbox | None:

@@ -55,11 +55,14 @@ class RayExecutor:
 
     A job is played again up to `retries` times after infrastructure failures in its worker, and as often (at least
     once) after its worker's death. Uses the Ray that this process is connected to, else RAY_ADDRESS, else one of its
-    own on this machine, which it stops on close."""
+    own on this machine, which the last executor of this process stops on close."""
+
+    _started_here, _open = False, 0  # of this process
 
     def __init__(self, factory: Factory, workers: int, concurrency: int, retries: int) -> None:
         self._factory, self._concurrency, self._retries = factory, concurrency, retries
-        self._ray, self._started = _connect(workers)
+        self._ray, started = _connect(workers)
+        RayExecutor._started_here, RayExecutor._open = started or self._started_here, self._open + 1
         self._slots = [_Slot(self._actor(-(-concurrency // workers))) for _ in range(workers)]
 
     def _actor(self, concurrency: int) -> Any:
@@ -81,7 +84,9 @@ class RayExecutor:
             raise UserError(f"a rollout worker cannot start: {why}; is `rsi` installed on every machine?") from None
 
     async def close(self) -> None:
-        """End the workers, and Ray where this executor started it."""
+        """End the workers, and Ray with the last of them where it was started here. May be called twice."""
+        if not self._slots:
+            return
         for slot in self._slots:
             try:
                 await asyncio.wait_for(slot.actor.close.remote(), 10)
@@ -89,7 +94,9 @@ class RayExecutor:
                 print(f"rollout worker did not close: {error}", file=sys.stderr)
             self._ray.kill(slot.actor)
         self._slots = []
-        if self._started:
+        RayExecutor._open -= 1
+        if self._started_here and not self._open:
+            RayExecutor._started_here = False
             self._ray.shutdown()
 
     async def _play(self, job: Job) -> Attempt:

@@ -43,17 +43,16 @@ def jobs(n):
 
 @pytest.fixture(scope="module", autouse=True)
 def machine():
+    """One Ray for all tests, started by the first executor, which closes at once, and stopped by the last."""
     ray = pytest.importorskip("ray")
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(
-        num_cpus=2,
-        include_dashboard=False,
-        object_store_memory=80_000_000,
-        log_to_driver=False,
-        runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path.cwd())])}},
-    )
-    yield
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), str(Path.cwd())]))
+        first, last = (RayExecutor(toy_parts, workers=1, concurrency=1, retries=0) for _ in range(2))
+        asyncio.run(first.close())
+        yield
+        assert ray.is_initialized()
+        asyncio.run(last.close())
+        assert not ray.is_initialized()
 
 
 async def collect(executor, jobs):
