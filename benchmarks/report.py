@@ -1,4 +1,4 @@
-"""The shape every benchmark shares: a table for people, then as last line one JSON object, and exit 1 for a missed goal.
+"""The shape every benchmark shares: a table, then as last line one JSON object, and exit 1 for a missed goal.
 
 It must not know what is measured.
 """

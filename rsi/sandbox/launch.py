@@ -17,7 +17,8 @@ NOBODY = 65534  # real root becomes this user before bubblewrap starts: a sandbo
 _INSIDE = "1000"  # the uid and gid that the sandbox sees
 # The supervisor is process 1 of the sandbox, so nothing inside can signal it, and runs a copy of bash that nobody may
 # read, so nothing inside can trace it or open its descriptors. It keeps no limits of its own: it can always fork.
-# After a timeout, or where it could not even start a command, it ends every process: a bomb, or what left its group.
+# After a timeout, or where it could not even start a command, it ends every process and waits for
+# that: a bomb, or what left its group.
 # Arguments: the status descriptor, the limits of a command, then descriptors to close.
 _SUPERVISOR = r"""
 status=$1 limits=$2; shift 2
@@ -27,7 +28,7 @@ printf 'ready\n' >&"$status"
 while IFS= read -r -d '' nonce && IFS= read -r -d '' seconds && IFS= read -r -d '' command; do
     (ulimit $limits; exec timeout -k 1 "$seconds" bash -c "$command") </dev/null 2>&"$errors" {status}>&- {errors}>&-
     code=$?
-    case $code in 124 | 125 | 137) kill -KILL -1 ;; esac
+    case $code in 124 | 125 | 137) while kill -KILL -1; do :; done ;; esac
     printf '%s %s\n' "$nonce" "$code" >&"$status"
 done
 """

@@ -30,6 +30,7 @@ AS_A_STRANGER = {  # what differs by user: who owns the files, who may reach the
     "mounts_devices_and_namespaces_are_refused",
     "there_are_no_capabilities_and_none_can_be_had",
     "no_secret_of_the_host_is_in_an_environment",
+    "processes_are_counted",
     "the_supervisor_can_be_neither_ended_nor_read",
     "a_cancelled_command_leaves_no_process_and_no_half_answer",
 }
@@ -43,7 +44,11 @@ def provider():
     return found
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+SLOW = {"a_command_that_ignores_the_signal_ends", "a_command_that_stops_its_timer_ends_the_sandbox_as_its_own_doing"}
+MARKED = [pytest.param(c, id=c.__name__, marks=pytest.mark.slow if c.__name__ in SLOW else ()) for c in CHECKS]
+
+
+@pytest.mark.parametrize("check", MARKED)
 async def test_conformance(check, provider):
     await check(provider)
 
