@@ -84,9 +84,17 @@ def parse(text: str, where: str) -> Document:
         raise UserError(f"{where}: has {len(text)} characters, at most {MAX_CHARS} are read; shorten it")
     document = Document(text=text, where=where)
     try:
-        content = document.content
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise UserError(f"{where}: malformed TOML: {str(error) or 'nested too deeply'}") from None
+        _check(document.content, where)
+        _ = document.form, document.digest  # computed here, where a document that is too deep can be refused
+    except RecursionError:
+        raise UserError(f"{where}: malformed TOML: tables or lists are nested too deeply") from None
+    except ValueError as error:  # tomllib's own errors, and numbers too long to read
+        raise UserError(f"{where}: malformed TOML: {error}") from None
+    return document
+
+
+def _check(content: Mapping[str, Any], where: str) -> None:
+    """UserError for a wrong version, a number that JSON cannot say, or a secret."""
     _check_version(content.get("version"), where)
     for key, value in leaves(content):
         if isinstance(value, float) and not math.isfinite(value):
@@ -95,8 +103,6 @@ def parse(text: str, where: str) -> Document:
             raise UserError(
                 f"{where}: '{key}': holds a secret; name an environment variable that holds it instead ('{key}_env')"
             )
-    _ = document.form
-    return document
 
 
 def load(path: Path) -> Document:

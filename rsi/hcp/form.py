@@ -10,12 +10,13 @@ import hashlib
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rsi.types import Budgets, Exemplar, Sampling, Skill, StopHook
 
 SHELL_NAMES = ("shell", "bash")  # RFC-0002 calls it bash
 TOOLS = (*SHELL_NAMES, "read", "write")
+_LISTS = ("allow", "names", "enabled")  # keys of the tools table that may hold the allowed names
 
 
 class Part(BaseModel):
@@ -138,11 +139,23 @@ class Form(Part):
     version: Literal[1]
     model: ModelPart = ModelPart()
     provider_options: ProviderOptions = ProviderOptions()
-    tools: list[str] | str | dict[str, Any] | None = None
+    tools: Any = None
     no_tools: str | None = None
     resources: Resources = Resources()
     hooks: Hooks = Hooks()
     rsi: RsiPart = RsiPart()
+
+    @field_validator("tools")
+    @classmethod
+    def _names(cls, tools: Any) -> Any:
+        table = tools if isinstance(tools, dict) else {"allow": tools}
+        for key in _LISTS:
+            listed = table.get(key)
+            if isinstance(listed, list) and not all(isinstance(name, str) for name in listed):
+                raise ValueError("names of tools must be strings")
+        if not isinstance(tools, list | str | dict | None):
+            raise ValueError("a list of names, a string of them or a table is expected")
+        return tools
 
     def sampling(self) -> Sampling:
         options = self.provider_options
@@ -151,11 +164,9 @@ class Form(Part):
     def allowed(self) -> tuple[str, ...]:
         """Names of the allowed tools as written. A non-empty list wins over disabling; nothing said means the shell."""
         table = self.tools if isinstance(self.tools, dict) else {"allow": self.tools}
-        listed = next(
-            (table[key] for key in ("allow", "names", "enabled") if isinstance(table.get(key), list | str)), None
-        )
+        listed = next((table[key] for key in _LISTS if isinstance(table.get(key), list | str)), None)
         names = [n.strip() for n in listed.split(",")] if isinstance(listed, str) else listed
-        if names and all(isinstance(name, str) for name in names):
+        if names:
             return tuple(name for name in names if name)
         return () if listed is not None or self.disabled() else ("shell",)
 

@@ -5,6 +5,8 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rsi.errors import UserError
 from rsi.hcp import check, load, parse
@@ -183,6 +185,10 @@ def test_allow_list_against_disabling_is_named():
         (BARE + '[hooks.Stop.a]\ncommand = "x"\nmax_blocks = 50\n', ["hooks.Stop.a.max_blocks"]),
         (BARE + "x = " + "[" * 5000, ["malformed TOML"]),
         (BARE + "x = " + "9" * 5000, ["malformed TOML"]),
+        (BARE + ".".join("a" * 5000) + " = 1", ["nested too deeply"]),
+        (BARE + "tools = [1]", ["tools", "strings"]),
+        (BARE + "tools = 3", ["tools", "list of names"]),
+        (BARE + '[tools]\nallow = ["bash", 1]', ["tools", "strings"]),
         (BARE + "#" * 1_000_001, ["characters"]),
         (embedded(path="../x"), ["resources.embedded.0", "relative"]),
         (embedded(path="/etc/x"), ["relative"]),
@@ -201,6 +207,22 @@ def test_bad_documents_are_one_clear_line(text, words):
     assert message.startswith("some/file.toml: ") and "\n" not in message and len(message) < 300
     for word in words:
         assert word in message, message
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["[", "]", "=", ".", '"', "\n", "1", "rsi", "tools", "hooks", "Stop", "{", "}", "a", "version"])
+    )
+)
+def test_any_text_is_a_document_or_one_clear_error(parts):
+    try:
+        document = parse(BARE + "".join(parts), "x")
+    except UserError as error:
+        assert str(error).startswith("x: ")
+    else:
+        assert document.harness().document_digest == document.digest
+        check(document)
 
 
 def test_names_of_secrets_are_no_secrets():
