@@ -32,8 +32,9 @@ async def stream(
             running.update(asyncio.ensure_future(one(job)) for job in islice(waiting, concurrency - len(running)))
             if not running:
                 return
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for future in done:
+                running.discard(future)
                 yield future.result()
     finally:
         for future in running:
