@@ -24,6 +24,7 @@ from rsi.sandbox.output import CHUNK, Output
 T = TypeVar("T")
 _START = 20.0  # seconds; a start takes 0.02 s on an idle machine
 _GRACE = 1.8  # `timeout -k 1` has ended everything one second after its time; then the whole sandbox is killed
+_END = 10.0  # seconds for killed processes to be gone; a millisecond is usual
 _LONGEST = 128 * 1024 - 1  # bytes of one argument that Linux takes
 _TIMED_OUT, _KILLED, _NOT_RUN = 124, 137, 126
 
@@ -99,7 +100,8 @@ class BubblewrapSandbox:
             timed_out = code in (_TIMED_OUT, _KILLED) and time.monotonic() - begun >= timeout
         except TimeoutError:
             self._ended, code, timed_out = "a command outlived its timeout", _KILLED, True
-            await self._kill()
+            self._kill_now()
+            await asyncio.to_thread(self._wait_dead)
         except BaseException:
             self._kill_now()  # cancelled: its answer would be taken for the next command's
             self._closed = True
@@ -136,15 +138,17 @@ class BubblewrapSandbox:
     async def get(self, limit: int = 16_000_000) -> Mapping[str, bytes]:
         """See rsi.ports.Sandbox, and `workspace.read_files` for what is refused. May be called again."""
         async with self._turn:
-            self._require_open()
-            await self._kill()
+            root = self._root_again()
+            self._kill_now()
             self._ended = self._ended or "its workspace was taken out"
-            try:
-                return await asyncio.to_thread(
-                    _as_owner, self._root_again(), lambda root: workspace.read_files(root, limit)
-                )
-            except OSError as error:
-                raise InfrastructureError(f"the workspace cannot be read: {error}") from None
+            return await asyncio.to_thread(_as_owner, root, lambda root: self._read(root, limit))
+
+    def _read(self, root: int, limit: int) -> Mapping[str, bytes]:
+        self._wait_dead()
+        try:
+            return workspace.read_files(root, limit)
+        except OSError as error:
+            raise InfrastructureError(f"the workspace cannot be read: {error}") from None
 
     def _require_open(self) -> int:
         if self._closed or self._root is None:
@@ -161,10 +165,9 @@ class BubblewrapSandbox:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         self._started.process.kill()
 
-    async def _kill(self) -> None:
-        """End every process. Process 1 of a pid namespace is reported dead only after all the others are."""
-        self._kill_now()
-        if not await asyncio.to_thread(self._dead, 10.0):
+    def _wait_dead(self) -> None:
+        """Process 1 of a pid namespace is reported dead only after all the others are. Raises InfrastructureError."""
+        if not self._dead(_END):
             raise InfrastructureError("the sandbox's processes do not end")
 
     def _dead(self, seconds: float) -> bool:
@@ -189,10 +192,13 @@ class BubblewrapSandbox:
                 self._transport.close()
             else:
                 os.close(self._started.status)
-            await asyncio.shield(asyncio.to_thread(self._release, fds))
+            if self._started.process.returncode is not None:  # `get` has waited already
+                self._release(fds)
+            else:
+                await asyncio.shield(asyncio.to_thread(self._release, fds))
 
     def _release(self, fds: list[int]) -> None:
-        self._dead(10.0)
+        self._dead(_END)
         for fd in (*fds, self._root, self._pidfd):
             if fd is not None:
                 os.close(fd)
