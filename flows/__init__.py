@@ -1,6 +1,6 @@
 """The same stages as `rsi run`, seen by Prefect: a flow for one command, and one served on a schedule.
 
-The only room that knows Prefect. Importing this package does not import it, so that `prepare_environment` can come first.
+The only room that knows Prefect. Importing this package does not import it, so that `prepare_environment` comes first.
 """
 
 import os

@@ -5,12 +5,17 @@ Retries, caching and results stay off: a stage is idempotent and the store alone
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
-from contextlib import AbstractAsyncContextManager
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Protocol
 
+import httpx
 from prefect import Flow, flow, task
 from prefect.cache_policies import NO_CACHE
+from prefect.events.worker import EventsWorker
+from prefect.logging.handlers import APILogHandler
+from prefect.runtime import task_run
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.server import prefect_api
@@ -18,6 +23,7 @@ from rsi.config import RunSettings
 from rsi.generation import STAGES
 
 Say = Callable[[str], None]
+SETTLE_SECONDS = 15.0
 PLAIN: dict[str, Any] = {"retries": 0, "persist_result": False}
 
 
@@ -39,34 +45,56 @@ def run_generations(settings: RunSettings, count: int, say: Say, opener: Opener 
     """
     for name in ("prefect.flow_runs", "prefect.task_runs"):  # their tracebacks go to Prefect's page, not the terminal
         logging.getLogger(name).propagate = False
+    started: list[str] = []
     with prefect_api() as url, temporary_settings({PREFECT_API_URL: url}):
-        asyncio.run(generation_flow(say, opener or production())(settings, count))
+        try:
+            asyncio.run(generation_flow(say, opener or production(), started)(settings, count))
+        finally:
+            _settle(url, started)
 
 
-def generation_flow(say: Say, opener: Opener) -> Flow[[RunSettings, int], Coroutine[Any, Any, None]]:
-    """The flow `generations(settings, count)`. What Prefect must not look into (the open run) is closed over."""
+def generation_flow(
+    say: Say, opener: Opener, started: list[str]
+) -> Flow[[RunSettings, int], Coroutine[Any, Any, None]]:
+    """The flow `generations(settings, count)`, which adds the ids of its task runs to `started`.
+
+    What Prefect must not look into (the open run) is closed over."""
 
     @flow(name="generations", flow_run_name="{settings.lineage} to generation {count}", **PLAIN)
     async def generations(settings: RunSettings, count: int) -> None:
         async with opener(settings, say) as run:
-            await stages_as_tasks(run, run.owed(count))
+            await stages_as_tasks(run, run.owed(count), started)
 
     return generations
 
 
-async def stages_as_tasks(run: Stages, numbers: Iterable[int]) -> None:
+async def stages_as_tasks(run: Stages, numbers: Iterable[int], started: list[str]) -> None:
     """Inside a flow: every stage of the given generations in order, each as a task named after it."""
     for number in numbers:
         for name in STAGES:
-            await _as_task(run, name)(number)
+            await _as_task(run, name, started)(number)
 
 
-def _as_task(run: Stages, name: str) -> Callable[[int], Coroutine[Any, Any, None]]:
+def _as_task(run: Stages, name: str, started: list[str]) -> Callable[[int], Coroutine[Any, Any, None]]:
     @task(name=name, task_run_name=f"{name} of generation {{generation}}", cache_policy=NO_CACHE, **PLAIN)
     async def stage(generation: int) -> None:
+        started.append(str(task_run.id))
         await run.stage(name, generation)
 
     return stage
+
+
+def _settle(url: str, started: Sequence[str]) -> None:
+    """Wait, within bounds, for what Prefect reports in the background: a server ended sooner loses tasks."""
+    APILogHandler().flush()
+    EventsWorker.drain_all(timeout=SETTLE_SECONDS, at_exit=False)
+    deadline = time.monotonic() + SETTLE_SECONDS
+    query = {"task_runs": {"id": {"any_": list(started)}, "state": {"type": {"any_": ["COMPLETED", "FAILED"]}}}}
+    with suppress(httpx.HTTPError):  # the record for people never decides how a run ends
+        while started and time.monotonic() < deadline:
+            if httpx.post(f"{url}/task_runs/count", json=query).json() == len(started):
+                return
+            time.sleep(0.2)
 
 
 def production() -> Opener:

@@ -58,7 +58,7 @@ async def run_tick(settings_path: Path, opener: Opener) -> State[None] | None:
     """Finish the generation that is under way, or run the next one. Expected ends are states, not tracebacks."""
     try:
         async with opener(load_settings(settings_path), print) as run:
-            await stages_as_tasks(run, [next_owed(run)])
+            await stages_as_tasks(run, [next_owed(run)], [])
     except LeaseHeld as error:
         return _ended(Cancelled(message=f"skipped: {error}"))
     except UserError as error:
