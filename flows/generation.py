@@ -98,6 +98,6 @@ def _settle(url: str, started: Sequence[str]) -> None:
 
 
 def production() -> Opener:
-    from rsi.wiring import open_run
+    from rsi.wiring.run import open_run
 
     return open_run

@@ -36,6 +36,7 @@ class ModelSettings(Settings):
     threads: int = Field(2, ge=1)
     max_batch: int = Field(48, ge=1)
     api_key_env: str | None = None  # for URLs: the *name* of an environment variable
+    record: str | None = None  # a tape (JSON lines) that every answer is appended to, for `replay:`
 
 
 class RolloutSettings(Settings):

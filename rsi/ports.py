@@ -16,6 +16,7 @@ from rsi.types import (
     FamilyRate,
     HarnessConfig,
     Job,
+    Look,
     ModelRequest,
     OpenTask,
     Pair,
@@ -28,6 +29,7 @@ from rsi.types import (
     TaskKey,
     TrainDraw,
     TrainSpec,
+    Verdict,
 )
 
 
@@ -210,6 +212,15 @@ class Registry(Protocol):
     def current(self, lineage: str) -> PairRecord | None: ...
 
     def lineage(self, lineage: str) -> Sequence[PairRecord]: ...
+
+
+class LookBook(Protocol):
+    """Looks at the sealed split and their verdicts, durable when a method returns. Both are idempotent for equal content
+    and an IntegrityError otherwise: no shard is looked at twice, no look is judged twice."""
+
+    def open(self, look: Look) -> None: ...
+
+    def close(self, verdict: Verdict) -> None: ...
 
 
 class Tracker(Protocol):

@@ -1,0 +1,61 @@
+"""`rsi compare`, `lineage`, `rollback`: pairs and their history."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from rsi.cli.cycle import DEMO, AsJson, SettingsPath, load
+
+Pair = Annotated[str, typer.Argument(help="A pair: its name or a beginning of its digest.")]
+
+
+def register(app: typer.Typer) -> None:
+    for command in (compare, lineage, rollback):
+        app.command()(command)
+
+
+def compare(a: Pair, b: Pair, settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
+    """Two pairs side by side: what they are made of, their figures with n and interval, and their documents' diff."""
+    from rsi.registry.compare import compare as rows_of
+    from rsi.registry.compare import document_diff
+    from rsi.wiring.pairs import find_pair
+    from rsi.wiring.pairs import lineage as pairs_of
+
+    records, _ = pairs_of(load(settings))
+    left, right = find_pair(records, a), find_pair(records, b)
+    rows = rows_of(left, right)
+    if as_json:
+        print(json.dumps([row._asdict() for row in rows]))
+        return
+    for row in rows:
+        print(f"{' ' if row.same else '*'} {row.what:45} {row.a:32} {row.b}")
+    print(document_diff(left, right))
+
+
+def lineage(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
+    """Every pair of a lineage, what it is made of and what became of it."""
+    from rsi.registry.compare import steps
+    from rsi.wiring.pairs import lineage as pairs_of
+
+    found = steps(*pairs_of(load(settings)))
+    if as_json:
+        print(json.dumps([step._asdict() for step in found]))
+        return
+    for step in found:
+        print(f"generation {step.generation}  {step.pair}  {step.role}  from {step.parent or 'the start'}")
+        print(f"{'':14}hcp {step.hcp}, adapters {step.adapters}")
+        for event in step.history:
+            print(f"{'':14}{event}")
+
+
+def rollback(
+    to: Pair,
+    settings: SettingsPath = DEMO,
+    reason: Annotated[str, typer.Option(help="Kept in the history.")] = "",
+) -> None:
+    """Make an earlier champion champion again; the history only grows."""
+    from rsi.wiring.pairs import rollback as roll_back
+
+    record = roll_back(load(settings), to, reason)
+    print(f"champion of '{record.lineage}' is {record.pair.name} again")

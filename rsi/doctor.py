@@ -1,0 +1,118 @@
+"""What this machine can do, found by doing it: each check is one line, each failure carries its remedy in one line."""
+
+import asyncio
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from rsi.config import ModelSettings, RunSettings, home
+from rsi.errors import RsiError
+
+NEED_DISK_GB = 3.0
+NEED_MEMORY_GB = 4.0
+PARTS = {
+    "train": ("torch", "transformers", "trl", "peft"),
+    "ray": ("ray",),
+    "flows": ("prefect",),
+    "mlflow": ("mlflow",),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    name: str
+    ok: bool
+    found: str
+    remedy: str = ""
+    required: bool = True
+
+
+async def examine(settings: RunSettings, load_model: bool = True) -> list[Finding]:
+    """All findings. The sandbox is really started, the model really loaded and asked for a token."""
+    findings = [_python(), *_versions(), _disk(home()), _memory(), await _sandbox(settings)]
+    if load_model:
+        findings.append(await _model(settings.model))
+    return findings
+
+
+def ready(findings: Sequence[Finding]) -> bool:
+    return all(finding.ok for finding in findings if finding.required)
+
+
+def as_rows(findings: Sequence[Finding]) -> list[dict[str, object]]:
+    return [asdict(finding) for finding in findings]
+
+
+def _python() -> Finding:
+    ok = sys.version_info >= (3, 11)
+    return Finding("python", ok, platform.python_version(), "" if ok else "use Python 3.11 or newer")
+
+
+def _versions() -> list[Finding]:
+    rows = []
+    for extra, packages in PARTS.items():
+        versions, missing = [], []
+        for package in packages:
+            try:
+                versions.append(f"{package} {importlib.metadata.version(package)}")
+            except importlib.metadata.PackageNotFoundError:
+                missing.append(package)
+        remedy = f"pip install 'rsi[{extra}]'" if missing else ""
+        found = ", ".join(versions) if not missing else f"missing: {', '.join(missing)}"
+        rows.append(Finding(extra, not missing, found, remedy, required=extra == "train"))
+    return rows
+
+
+def _disk(folder: Path) -> Finding:
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(existing).free / 1e9
+    writable = os.access(existing, os.W_OK)
+    remedy = "" if writable else "set RSI_HOME to a folder that you may write"
+    if free < NEED_DISK_GB:
+        remedy = f"free {NEED_DISK_GB:.0f} GB, or set RSI_HOME to another disk"
+    return Finding("disk", not remedy, f"{free:.0f} GB free at {folder}", remedy)
+
+
+def _memory() -> Finding:
+    free = psutil.virtual_memory().available / 1e9
+    ok = free >= NEED_MEMORY_GB
+    return Finding(
+        "memory", ok, f"{free:.1f} GB available", "" if ok else f"close programs: {NEED_MEMORY_GB:.0f} GB are needed"
+    )
+
+
+async def _sandbox(settings: RunSettings) -> Finding:
+    from rsi.sandbox.probe import probe
+
+    provider, reasons = await probe(settings.sandbox)
+    if provider is None:
+        found = "none starts here; only banks that need none can run (reason)"
+        return Finding("sandbox", False, found, "; ".join(reasons), required=settings.fallback_bank is None)
+    limits = ", ".join(f"{name}: {how}" for name, how in provider.limits.items())
+    return Finding("sandbox", True, f"{provider.identity} started and ran a command ({limits})")
+
+
+async def _model(settings: ModelSettings) -> Finding:
+    from rsi.types import Message, ModelRequest, Sampling
+    from rsi.wiring.models import open_model
+
+    request = ModelRequest(
+        messages=(Message(role="user", content="Say hello."),), sampling=Sampling(max_new_tokens=4), seed=0
+    )
+    try:
+        async with open_model(settings) as model:
+            completion = await asyncio.wait_for(model.backend.generate(request), 180)
+    except (RsiError, TimeoutError) as error:
+        return Finding(
+            "model", False, str(error) or "no answer within 180 s", "rsi model fetch, or choose another --model"
+        )
+    return Finding(
+        "model", True, f"{settings.id} ({model.base_digest[:12]}) loaded and answered {len(completion.text)} characters"
+    )

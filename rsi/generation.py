@@ -1,0 +1,174 @@
+"""One generation, stage by stage: each stage is an idempotent function from recorded inputs to a recorded output.
+
+Killed anywhere, the next run finds the committed stages, takes their recorded attempts, and does only what is owed.
+Knows the pure rooms and the ports; it must not know models, sandboxes, databases or Prefect.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from rsi.config import RunSettings
+from rsi.discovery.stage import discover
+from rsi.errors import IntegrityError
+from rsi.expansion.stage import expand
+from rsi.gate.contract import Contract
+from rsi.gate.stage import judge
+from rsi.hcp.document import Document, parse
+from rsi.ports import Certifier, Draw, LookBook, Proposer, Registry, Scene, Store, TaskBank
+from rsi.results import Judgement, Results
+from rsi.types import Edit, OpenTask, Pair, PairRecord
+from rsi.update.stage import Training, update
+
+STAGES = ("start", "discovery", "expansion", "update", "gate", "promotion", "report")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything a cycle works with, made in `wiring`. `report(generation)` mirrors a generation to people."""
+
+    store: Store
+    registry: Registry
+    looks: LookBook
+    bank: TaskBank
+    draw: Draw
+    proposer: Callable[[Pair], Proposer]
+    certify: Certifier
+    sealed_scan: Callable[[OpenTask], str | None]
+    catalogue: Sequence[Edit]
+    forbidden: Sequence[str]  # words that no edit may hold: names of held-out families
+    training: Training
+    contract: Contract
+    report: Callable[[int], None]
+    say: Callable[[str], None]
+
+
+class Cycle(Results):
+    """The generations of one lineage, with what it takes to run them. The caller holds the lineage's lease."""
+
+    def __init__(self, settings: RunSettings, parts: Parts) -> None:
+        super().__init__(settings.lineage, parts.store, parts.registry)
+        self.settings = settings
+        self.parts = parts
+        self._stages = {
+            "start": self._start,
+            "discovery": self._discover,
+            "expansion": self._expand,
+            "update": self._update,
+            "gate": self._gate,
+            "promotion": self._promote,
+            "report": self._report,
+        }
+
+    def owed(self, generations: int) -> Sequence[int]:
+        """Generations 1..`generations` whose last stage is not committed."""
+        return [n for n in range(1, generations + 1) if not self.done(n, STAGES[-1])]
+
+    def next_owed(self) -> int:
+        """The generation that is under way, or the next one."""
+        return next(n for n in count(1) if not self.done(n, STAGES[-1]))
+
+    async def stage(self, name: str, generation: int) -> None:
+        """Run one stage unless its output is committed already."""
+        if not self.done(generation, name):
+            output = await self._stages[name](generation)
+            self.store.commit_stage(self.lineage, generation, name, output)
+
+    async def run(self, generation: int) -> None:
+        """All stages of a generation, in order."""
+        for name in STAGES:
+            await self.stage(name, generation)
+
+    async def _start(self, n: int) -> str:
+        champion = self.registry.current(self.lineage)
+        if champion is None:
+            raise IntegrityError(f"lineage {self.lineage} has no champion to start from")
+        self.parts.say(f"generation {n}: champion {champion.pair.name}")
+        return json.dumps({"champion": champion.pair.digest, "bank": self.parts.bank.digest})
+
+    async def _discover(self, n: int) -> str:
+        parts, scene, history = self.parts, self._scene(n), [self.discovered(k) for k in range(1, n)]
+        proposer = parts.proposer(scene.champion)
+        found = await discover(scene, proposer, parts.certify, self.settings.discovery, parts.sealed_scan, history)
+        return found.model_dump_json()
+
+    async def _expand(self, n: int) -> str:
+        expanded = await expand(
+            self._scene(n),
+            self.discovered(n),
+            self.parts.catalogue,
+            self.settings.expansion,
+            self.settings.approved_edits,
+            self.parts.forbidden,
+        )
+        return expanded.model_dump_json()
+
+    async def _update(self, n: int) -> str:
+        harness = _document(self.expanded(n).document).harness()
+        tasks = self.discovered(n).tasks
+        updated = await update(self._scene(n), self.parts.training, self.settings.update, harness, tasks)
+        if updated.adapter is None:
+            self.parts.say(f"update: no training: {updated.reason}")
+        return updated.model_dump_json()
+
+    async def _gate(self, n: int) -> str:
+        candidate = self._make_candidate(n)
+        self.registry.publish(candidate)
+        harness = _document(candidate.document).harness()
+        self.parts.say(f"gate: candidate {candidate.pair.name} against the champion on sealed shard {n}")
+        verdict = await judge(
+            self._scene(n), candidate.pair, harness, self.parts.contract, self.settings.gate, self.parts.looks.open
+        )
+        if verdict.look:  # a candidate that equals the champion is refused without a look
+            self.parts.looks.close(verdict)
+            shown = verdict.model_dump(mode="json", include={"decision", "rates", "two_by_two", "effects"})
+            self.registry.publish(candidate.model_copy(update={"evidence": shown}))
+        return Judgement(candidate=candidate.pair.digest, verdict=verdict).model_dump_json()
+
+    async def _promote(self, n: int) -> str:
+        verdict, champion = self.verdict(n), self.champion(n)
+        if verdict.decision == "promote":
+            champion = self.candidate(n)
+            self.registry.promote(self.lineage, champion.pair.digest, verdict.look)
+        self.parts.say(f"generation {n}: {verdict.decision}; the champion is {champion.pair.name}")
+        return json.dumps({"champion": champion.pair.digest})
+
+    async def _report(self, n: int) -> str:
+        self.parts.report(n)
+        return json.dumps({"reported": True})
+
+    def _make_candidate(self, n: int) -> PairRecord:
+        """The champion's successor as the committed stages made it."""
+        parent, document, updated = self.champion(n), _document(self.expanded(n).document), self.updated(n)
+        adapters, paths = dict(parent.pair.adapters), dict(parent.adapter_paths)
+        if updated.adapter is not None:
+            adapters[self.parts.training.specialist] = updated.adapter.name
+            paths[self.parts.training.specialist] = updated.adapter.path
+        same = document.digest == parent.pair.hcp and adapters == parent.pair.adapters
+        return parent if same else PairRecord(
+            pair=Pair(base=parent.pair.base, adapters=adapters, hcp=document.digest),
+            lineage=self.lineage,
+            generation=n,
+            parent=parent.pair.digest,
+            document=document.text,
+            adapter_paths=paths,
+        )  # fmt: skip
+
+    def _scene(self, n: int) -> Scene:
+        record = self.champion(n)
+        return Scene(
+            lineage=self.lineage,
+            generation=n,
+            seed=self.settings.seed,
+            champion=record.pair,
+            document=record.document,
+            harness=_document(record.document).harness(),
+            bank=self.parts.bank,
+            draw=self.parts.draw,
+            say=self.parts.say,
+        )
+
+
+def _document(text: str) -> Document:
+    return parse(text, "recorded HCP document")

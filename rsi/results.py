@@ -1,0 +1,58 @@
+"""What a lineage's generations came to, read from committed stages alone."""
+
+import json
+
+from rsi.errors import IntegrityError
+from rsi.ports import Registry, Store
+from rsi.types import Discovery, Expansion, PairRecord, Record, Update, Verdict
+
+
+class Judgement(Record):
+    """The gate stage's output: which pair was judged, and how."""
+
+    candidate: str  # pair digest
+    verdict: Verdict
+
+
+class Results:
+    """Committed outputs by generation. A stage that is not committed is an IntegrityError: ask `done` first."""
+
+    def __init__(self, lineage: str, store: Store, registry: Registry) -> None:
+        self.lineage, self.store, self.registry = lineage, store, registry
+
+    def done(self, n: int, stage: str) -> bool:
+        return self.store.stage(self.lineage, n, stage) is not None
+
+    def champion(self, n: int) -> PairRecord:
+        """The champion that generation `n` started from."""
+        return self._pair(json.loads(self._output(n, "start"))["champion"])
+
+    def discovered(self, n: int) -> Discovery:
+        return Discovery.model_validate_json(self._output(n, "discovery"))
+
+    def expanded(self, n: int) -> Expansion:
+        return Expansion.model_validate_json(self._output(n, "expansion"))
+
+    def updated(self, n: int) -> Update:
+        return Update.model_validate_json(self._output(n, "update"))
+
+    def verdict(self, n: int) -> Verdict:
+        return self._judgement(n).verdict
+
+    def candidate(self, n: int) -> PairRecord:
+        """The pair that generation `n` judged."""
+        return self._pair(self._judgement(n).candidate)
+
+    def _judgement(self, n: int) -> Judgement:
+        return Judgement.model_validate_json(self._output(n, "gate"))
+
+    def _output(self, n: int, stage: str) -> str:
+        if (output := self.store.stage(self.lineage, n, stage)) is None:
+            raise IntegrityError(f"lineage {self.lineage}, generation {n}: stage '{stage}' is not committed")
+        return output
+
+    def _pair(self, digest: str) -> PairRecord:
+        for record in self.registry.lineage(self.lineage):
+            if record.pair.digest == digest:
+                return record
+        raise IntegrityError(f"lineage {self.lineage}: pair {digest} is not registered")

@@ -1,0 +1,87 @@
+"""Which model backend `model.id` means, opened and closed; the embedded engine lives in its own process."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rsi.config import ModelSettings, home
+from rsi.errors import UserError
+from rsi.ids import digest, digest_file
+from rsi.models.embedded.client import EngineClient
+from rsi.models.embedded.fetch import fetch, resolve_model
+from rsi.models.embedded.process import EngineProcess
+from rsi.models.replay import RecordingModel, ReplayModel
+from rsi.models.scripted import ScriptedModel, load_table
+from rsi.ports import ModelBackend
+from rsi.wiring.paths import adapters
+
+
+@dataclass(frozen=True)
+class OpenModel:
+    """`folder` is None for what cannot be trained. Inside `absent()` the engine is unloaded and its memory free."""
+
+    backend: ModelBackend
+    base_digest: str
+    folder: Path | None
+    absent: Callable[[], AbstractAsyncContextManager[None]]
+
+
+@asynccontextmanager
+async def open_model(settings: ModelSettings) -> AsyncIterator[OpenModel]:
+    """Open `settings.id`. UserError where it is not there or its credentials are missing."""
+    kind, _, rest = settings.id.partition(":")
+    if kind in ("scripted", "replay", "http", "https"):
+        backend, base_digest = _light(settings, kind, Path(rest))
+        if settings.record is not None:
+            backend = RecordingModel(backend, Path(settings.record))
+        try:
+            yield OpenModel(backend, base_digest, None, _stays)
+        finally:
+            await backend.close()
+        return
+    if settings.record is not None:
+        raise UserError("'model.record': only scripted models and URLs are recorded; the embedded one has seeds")
+    folder = await asyncio.to_thread(resolve_model, settings.id, home())
+    process = EngineProcess(folder, adapters(), settings)
+    await asyncio.to_thread(process.start)
+    client = EngineClient(process.address)
+    try:
+        yield OpenModel(client, folder.digest, folder.path, lambda: _absent(process))
+    finally:
+        await client.close()
+        await asyncio.to_thread(process.stop)
+
+
+def fetch_embedded(settings: ModelSettings, say: Callable[[str], None]) -> None:
+    """Fetch the embedded model where the settings ask for it and it is not there."""
+    if settings.id == "embedded":
+        say("model: the embedded model is fetched once (93 MB)")
+        fetch(home())
+
+
+def _light(settings: ModelSettings, kind: str, rest: Path) -> tuple[ModelBackend, str]:
+    """A backend without a process of its own, and the digest that stands for its weights."""
+    if kind == "scripted":
+        table = load_table(rest)
+        return ScriptedModel(table), table.digest
+    if kind == "replay":
+        return ReplayModel(rest), digest_file(rest)[:32]
+    from rsi.models.openai import OpenAIModel
+
+    return OpenAIModel(settings), digest(["url", settings.id])
+
+
+@asynccontextmanager
+async def _absent(process: EngineProcess) -> AsyncIterator[None]:
+    await asyncio.to_thread(process.stop)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(process.start)
+
+
+@asynccontextmanager
+async def _stays() -> AsyncIterator[None]:
+    yield

@@ -1,0 +1,35 @@
+"""Pairs by name: two side by side, the lineage, and the way back."""
+
+from collections.abc import Sequence
+
+from rsi.config import RunSettings
+from rsi.errors import UserError
+from rsi.registry.champions import Champions, Promotion
+from rsi.registry.compare import find
+from rsi.registry.lease import acquire
+from rsi.registry.pairs import Mirror
+from rsi.types import PairRecord
+from rsi.wiring.results import opened
+
+
+def find_pair(records: Sequence[PairRecord], name: str) -> PairRecord:
+    """The pair whose digest begins with `name`, or of "gen3". UserError unless exactly one is meant."""
+    if len(found := find(records, name)) != 1:
+        known = ", ".join(record.pair.name for record in records) or "none"
+        raise UserError(f"pair '{name}': {len(found)} pairs are named so; the lineage's pairs: {known}")
+    return found[0]
+
+
+def lineage(settings: RunSettings) -> tuple[Sequence[PairRecord], Sequence[Promotion]]:
+    """Every pair, and every step of the champion."""
+    with opened() as database:
+        champions = Champions(database)
+        return champions.lineage(settings.lineage), champions.history(settings.lineage)
+
+
+def rollback(settings: RunSettings, to: str, reason: str) -> PairRecord:
+    """Make an earlier champion champion again, in the store and then in MLflow's aliases."""
+    with opened() as database, acquire(database, settings.lineage, "rsi rollback") as lease:
+        record = Champions(database, lease).rollback(settings.lineage, to, reason)
+    Mirror(print).aliases(settings.lineage, record)
+    return record

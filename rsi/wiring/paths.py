@@ -1,0 +1,39 @@
+"""Where things lie: what a home keeps, and what settings mean by a name or a path."""
+
+from pathlib import Path
+
+from rsi.config import RunSettings, home, project_root
+from rsi.errors import UserError
+
+
+def inside(name: str) -> Path:
+    """A path in settings: absolute, or relative to the working directory, or to the project."""
+    path = Path(name).expanduser()
+    return path if path.exists() else project_root() / path
+
+
+def bank_folder(name: str) -> Path:
+    """A bank by name (task_banks/<name>) or by path. UserError where there is none."""
+    for folder in (project_root() / "task_banks" / name, Path(name).expanduser()):
+        if (folder / "bank.toml").is_file():
+            return folder
+    shipped = ", ".join(sorted(path.parent.name for path in (project_root() / "task_banks").glob("*/bank.toml")))
+    raise UserError(f"'bank': no bank '{name}'; name a folder that holds bank.toml, or one that ships: {shipped}")
+
+
+def start_document(start: str, bank: Path) -> Path:
+    """The founding HCP document by name (harness_configs/<bank>/<name>.toml) or by path."""
+    named = project_root() / "harness_configs" / bank.name / f"{start}.toml"
+    return named if named.is_file() else inside(start)
+
+
+def adapters() -> Path:
+    return home() / "adapters"
+
+
+def work() -> Path:
+    return home() / "work"
+
+
+def report_file(settings: RunSettings, generation: int) -> Path:
+    return home() / "reports" / settings.lineage / f"generation-{generation}.html"

@@ -1,0 +1,131 @@
+"""A lineage's committed results, gathered for people: the table, the report files, MLflow's mirror."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from rsi.config import RunSettings, home
+from rsi.errors import UserError
+from rsi.hcp.document import parse
+from rsi.registry.champions import Champions
+from rsi.registry.chapter import Chapter
+from rsi.registry.engine import Database, open_database
+from rsi.registry.looks import Looks
+from rsi.registry.pairs import Mirror, default_uri
+from rsi.registry.store import SqlStore
+from rsi.report.data import BudgetFigure, GenerationData, ReportData
+from rsi.report.page import render
+from rsi.report.terminal import show
+from rsi.results import Results
+from rsi.wiring.budget import recorded
+from rsi.wiring.paths import inside, report_file
+
+
+@contextmanager
+def opened() -> Iterator[Database]:
+    """The home's store, to read."""
+    database = open_database()
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+@dataclass(frozen=True)
+class Records:
+    """The finished generations of a lineage as a database holds them."""
+
+    settings: RunSettings
+    database: Database
+
+    @property
+    def results(self) -> Results:
+        return Results(self.settings.lineage, SqlStore(self.database), Champions(self.database))
+
+    def generation(self, n: int) -> GenerationData:
+        results, verdict = self.results, self.results.verdict(n)
+        looks = {look.digest: look for look in Looks(self.database).of(self.settings.lineage)}
+        return GenerationData(
+            generation=n,
+            champion=results.champion(n),
+            candidate=results.candidate(n),
+            discovery=results.discovered(n),
+            expansion=results.expanded(n),
+            update=results.updated(n),
+            verdict=verdict,
+            look=looks.get(verdict.look),
+            promoted=verdict.decision == "promote",
+        )
+
+    def until(self, n: int, budget: Sequence[BudgetFigure] = ()) -> ReportData:
+        """Generations 1..n, the last of which the report is about."""
+        return ReportData(
+            lineage=self.settings.lineage,
+            bank=self.settings.bank,
+            model=self.settings.model.id,
+            generations=tuple(self.generation(k) for k in range(1, n + 1)),
+            settings=self.settings.model_dump(mode="json"),
+            budget=(*recorded(self.settings, self.database), *budget),
+            places={
+                "report": str(report_file(self.settings, n)),
+                "MLflow": f"mlflow server --backend-store-uri {default_uri()} (or: make services)",
+                "store": str(home() / "store.db"),
+            },
+        )
+
+    def last(self) -> int:
+        """The newest generation whose promotion is committed. UserError where there is none."""
+        n = 0
+        while self.results.done(n + 1, "promotion"):
+            n += 1
+        if n == 0:
+            raise UserError(
+                f"lineage '{self.settings.lineage}' has no finished generation yet; start it with `rsi run`"
+            )
+        return n
+
+
+def report(settings: RunSettings, database: Database, n: int, say: Callable[[str], None]) -> None:
+    """Write generation `n`'s report and mirror it to MLflow, aliases included."""
+    records = Records(settings, database)
+    path, page = report_file(settings, n), render(records.until(n))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf8")
+    data, mirror = records.generation(n), Mirror(say)
+    mirror.publish(
+        Chapter(
+            record=data.candidate,
+            harness=parse(data.candidate.document, "recorded HCP document").harness(),
+            expansion=data.expansion,
+            update=data.update,
+            verdict=data.verdict,
+            contract=inside(settings.contract).read_text(encoding="utf8"),
+            report=page,
+        )
+    )
+    champion = Champions(database).current(settings.lineage)
+    mirror.aliases(settings.lineage, champion, data.candidate)
+    say(f"report: {path}")
+
+
+def rewrite_reports(settings: RunSettings, say: Callable[[str], None]) -> None:
+    """All reports and the mirror anew, from the store alone."""
+    with opened() as database:
+        for n in range(1, Records(settings, database).last() + 1):
+            report(settings, database, n, say)
+
+
+def show_results(settings: RunSettings, budget: Sequence[BudgetFigure] = ()) -> None:
+    """Print the lineage's table."""
+    with opened() as database:
+        records = Records(settings, database)
+        show(records.until(records.last(), budget), Console())
+
+
+def dump_results(settings: RunSettings) -> str:
+    """The same as JSON."""
+    with opened() as database:
+        records = Records(settings, database)
+        return records.until(records.last()).model_dump_json(indent=2)

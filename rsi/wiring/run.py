@@ -1,0 +1,206 @@
+"""A lineage's run: everything opened once, in order, and closed again."""
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from rsi.banks.catalogue import load_catalogue
+from rsi.banks.certify import certify
+from rsi.banks.generated import GeneratedBank, open_bank
+from rsi.banks.near import SealedScan
+from rsi.banks.salt import load_salt
+from rsi.config import RunSettings, home, project_root
+from rsi.discovery.propose import ModelProposer
+from rsi.errors import UserError
+from rsi.gate.contract import load_contract
+from rsi.generation import Cycle, Parts
+from rsi.hcp.document import load
+from rsi.ports import Executor, SandboxProvider, Trainer
+from rsi.registry.champions import Champions
+from rsi.registry.engine import Database, open_database
+from rsi.registry.lease import Lease, acquire
+from rsi.registry.looks import Looks
+from rsi.registry.store import SqlStore
+from rsi.rollouts.local import LocalExecutor
+from rsi.rollouts.record import Recording
+from rsi.sandbox.host import check_not_bound
+from rsi.sandbox.probe import probe
+from rsi.types import Attempt, Certificate, HarnessConfig, Pair, PairRecord, Task, TaskKey
+from rsi.update.stage import Training
+from rsi.verify.checks import CheckVerifier
+from rsi.wiring.budget import Spending, scope, spent
+from rsi.wiring.models import OpenModel, open_model
+from rsi.wiring.paths import adapters, bank_folder, inside, start_document, work
+from rsi.wiring.results import report
+from rsi.wiring.training import LearnerSamples, Rollouts, learner_backend, make_parts
+
+Say = Callable[[str], None]
+Progress = Callable[[str, int, int], None]
+
+
+def no_progress(purpose: str, done: int, total: int) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run takes place: its settings as they hold here, the bank, the sandbox."""
+
+    settings: RunSettings
+    bank: GeneratedBank
+    provider: SandboxProvider | None
+
+    @property
+    def identity(self) -> str:
+        return self.provider.identity if self.provider is not None else "none"
+
+
+async def find_place(settings: RunSettings, say: Say) -> Place:
+    """Probe the sandbox and open the bank; without a sandbox, the fallback bank in a lineage of its own, said aloud."""
+    folder = bank_folder(settings.bank)
+    bank = open_bank(folder, load_salt(home()))
+    if not bank.definition.needs_sandbox:
+        return Place(settings, bank, None)
+    check_not_bound([project_root(), home(), folder])
+    provider, reasons = await probe(settings.sandbox)
+    if provider is not None:
+        return Place(settings, bank, provider)
+    if settings.fallback_bank is None:
+        raise UserError(f"bank '{settings.bank}' needs a sandbox and none starts here: {'; '.join(reasons)}")
+    say(f"no sandbox ({'; '.join(reasons)}): bank '{settings.fallback_bank}' alone is run, not '{settings.bank}'")
+    lineage = f"{settings.lineage}-{settings.fallback_bank}"
+    chosen = {"bank": settings.fallback_bank, "fallback_bank": None, "lineage": lineage}
+    return await find_place(settings.model_copy(update=chosen), say)
+
+
+def settle(settings: RunSettings, say: Say) -> RunSettings:
+    """The settings as they hold on this machine: those of the fallback bank where the bank cannot be run."""
+    return asyncio.run(find_place(settings, say)).settings
+
+
+@asynccontextmanager
+async def open_run(settings: RunSettings, say: Say, progress: Progress = no_progress) -> AsyncIterator[Cycle]:
+    """The cycle of a lineage, under its lease. UserError or LeaseHeld before anything is drawn."""
+    place = await find_place(settings, say)
+    settings = place.settings
+    with ExitStack() as stack:
+        database = open_database()
+        stack.callback(database.close)
+        lease = stack.enter_context(acquire(database, settings.lineage))
+        contract = load_contract(inside(settings.contract))
+        catalogue = load_catalogue(bank_folder(settings.bank))
+        async with AsyncExitStack() as resources:
+            model = await resources.enter_async_context(open_model(settings.model))
+            executor = _executor(place, model)
+            resources.push_async_callback(executor.close)
+            start(place, model, database, lease)
+            spending = spent(settings, database)
+            recording = Recording(
+                bank=place.bank,
+                executor=executor,
+                store=SqlStore(database, lease),
+                sandbox=place.identity,
+                specialist=place.bank.definition.specialist,
+                spend=spending.draw,
+                progress=progress,
+            )
+            training = _training(place, model, recording, spending)
+            families = place.bank.definition.families
+            yield Cycle(
+                settings,
+                Parts(
+                    store=recording.store,
+                    registry=Champions(database, lease),
+                    looks=Looks(database, lease),
+                    bank=place.bank,
+                    draw=functools.partial(_scoped_draw, recording, scope(settings)),
+                    proposer=lambda pair: ModelProposer(model.backend, pair.adapters.get(training.specialist)),
+                    certify=functools.partial(_certify, place),
+                    sealed_scan=training.sealed_scan,
+                    catalogue=catalogue,
+                    forbidden=[name for name, family in families.items() if family.role == "held_out"],
+                    training=training,
+                    contract=contract,
+                    report=lambda n: report(settings, database, n, say),
+                    say=say,
+                ),
+            )
+
+
+async def run_plain(settings: RunSettings, say: Say, progress: Progress = no_progress) -> None:
+    """Run what generations 1..`settings.generations` owe, without Prefect."""
+    async with open_run(settings, say, progress) as cycle:
+        for generation in cycle.owed(settings.generations):
+            await cycle.run(generation)
+
+
+def start(place: Place, model: OpenModel, database: Database, lease: Lease) -> None:
+    """Make the founding pair champion where the lineage has none. UserError where it stands on another base."""
+    settings, champions = place.settings, Champions(database, lease)
+    champion = champions.current(settings.lineage)
+    if champion is None:
+        document = load(start_document(settings.start, bank_folder(settings.bank)))
+        pair = Pair(base=model.base_digest, hcp=document.digest)
+        document.harness()
+        champions.start(
+            PairRecord(pair=pair, lineage=settings.lineage, generation=0, parent=None, document=document.text)
+        )
+    elif champion.pair.base != model.base_digest:
+        raise UserError(
+            f"lineage '{settings.lineage}' stands on base {champion.pair.base[:12]}, model '{settings.model.id}' is "
+            f"{model.base_digest[:12]}; use that model, or another lineage"
+        )
+
+
+def _executor(place: Place, model: OpenModel) -> Executor:
+    rollouts, sandboxed = place.settings.rollouts, place.provider is not None
+    if rollouts.executor == "ray":
+        from rsi.rollouts.ray import RayExecutor
+
+        parts = functools.partial(make_parts, model.backend, sandboxed)
+        return RayExecutor(parts, rollouts.workers, rollouts.concurrency, rollouts.retries)
+    return LocalExecutor(make_parts(model.backend, sandboxed), rollouts.concurrency, rollouts.retries)
+
+
+async def _scoped_draw(
+    recording: Recording, prefix: str, tasks: Sequence[Task], pair: Pair, harness: HarnessConfig, k: int, purpose: str
+) -> Sequence[Sequence[Attempt]]:
+    return await recording.draw(tasks, pair, harness, k, f"{prefix}/{purpose}")
+
+
+async def _certify(place: Place, task: Task, key: TaskKey) -> Certificate:
+    return await certify(task, key, CheckVerifier(place.provider), place.provider)
+
+
+def _training(place: Place, model: OpenModel, recording: Recording, spending: Spending) -> Training:
+    settings = place.settings
+    rollouts = settings.rollouts
+    return Training(
+        trainer=_trainer(model, spending, settings.model.max_batch),
+        rollouts=Rollouts(place.bank, scope(settings), place.identity, rollouts.concurrency, rollouts.retries),
+        store=recording.store,
+        sealed_scan=SealedScan(sealed(place)),
+        progress=recording.progress,
+        base=str(model.folder or ""),
+        adapters=str(adapters()),
+        work=str(work()),
+        specialist=place.bank.definition.specialist,
+        dtype=settings.model.dtype,
+        device=settings.model.device,
+        threads=settings.model.threads,
+    )
+
+
+def _trainer(model: OpenModel, spending: Spending, max_batch: int) -> Trainer:
+    from rsi.update.trl.trainer import TrlTrainer
+
+    backend = functools.partial(learner_backend, max_batch=max_batch)
+    return LearnerSamples(TrlTrainer(backend), model.absent, spending.train)
+
+
+def sealed(place: Place) -> list[Task]:
+    """The sealed tasks of every shard that the run's generations may look at."""
+    shards = range(place.settings.generations + 1)
+    return [task for shard in shards for task in place.bank.tasks("sealed", shard)]

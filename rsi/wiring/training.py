@@ -1,0 +1,99 @@
+"""Training through the production harness: the rollout that travels to the training process, and the engine's absence
+while the learner samples."""
+
+import asyncio
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from rsi.ports import ModelBackend, Rollout, SandboxProvider, Store, TaskBank, Trainer
+from rsi.rollouts.episode import Parts, play
+from rsi.rollouts.record import make_spec
+from rsi.sandbox.bubblewrap import Bubblewrap
+from rsi.types import AdapterRevision, Attempt, HarnessConfig, Job, OpenTask, Pair, Task, TaskKey, TrainDraw, TrainSpec
+from rsi.verify.checks import CheckVerifier
+
+
+@functools.cache
+def process_provider(sandboxed: bool) -> SandboxProvider | None:
+    """This process's own provider: clients never travel."""
+    return Bubblewrap() if sandboxed else None
+
+
+def make_parts(model: ModelBackend, sandboxed: bool) -> Parts:
+    """Model, sandboxes and verifier of one worker process. Picklable as a partial, for `model` is a client."""
+    provider = process_provider(sandboxed)
+    return Parts(model, provider, CheckVerifier(provider))
+
+
+@dataclass(frozen=True)
+class TrainingRollout:
+    """ports.Rollout: plays training draws as evaluation plays attempts. Keys travel to the process that verifies."""
+
+    pair: Pair
+    harness: HarnessConfig
+    tasks: Mapping[str, tuple[Task, TaskKey]]
+    purpose: str
+    sandbox: str  # identity, or "none"
+    concurrency: int
+    retries: int
+
+    async def __call__(self, draws: Sequence[TrainDraw], model: ModelBackend) -> Sequence[Attempt]:
+        parts = make_parts(model, self.sandbox != "none")
+        gate = asyncio.Semaphore(self.concurrency)
+
+        async def one(job: Job) -> Attempt:
+            async with gate:
+                return await play(job, parts, self.retries)
+
+        return await asyncio.gather(*(one(self._job(draw)) for draw in draws))
+
+    def ids(self, draws: Sequence[TrainDraw]) -> Sequence[str]:
+        return [self._job(draw).spec.digest for draw in draws]
+
+    def _job(self, draw: TrainDraw) -> Job:
+        task, key = self.tasks[draw.task_id]
+        spec = make_spec(task, self.pair, f"{self.purpose}/{draw.policy_version}", draw.draw, self.sandbox)
+        return Job(spec=spec, task=task, key=key, harness=self.harness)
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """ports.RolloutFactory for one bank and machine."""
+
+    bank: TaskBank
+    scope: str  # what all purposes of the lineage begin with
+    sandbox: str
+    concurrency: int
+    retries: int
+
+    def __call__(self, pair: Pair, harness: HarnessConfig, tasks: Sequence[OpenTask], purpose: str) -> Rollout:
+        keyed = {task.id: (task, self.bank.key(task)) for task in tasks}
+        scoped = f"{self.scope}/{purpose}"
+        return TrainingRollout(pair, harness, keyed, scoped, self.sandbox, self.concurrency, self.retries)
+
+
+@dataclass(frozen=True)
+class LearnerSamples:
+    """A trainer while whose work the engine is unloaded: the learner's own module is the sampler. `allow(steps)` may
+    raise where the run's budget of training steps is spent."""
+
+    trainer: Trainer
+    engine_absent: Callable[[], AbstractAsyncContextManager[None]]
+    allow: Callable[[int], None]
+
+    async def train(
+        self, spec: TrainSpec, rollout: Rollout, store: Store, progress: Callable[[str, int, int], None]
+    ) -> AdapterRevision:
+        self.allow(spec.settings.steps)
+        async with self.engine_absent():
+            return await self.trainer.train(spec, rollout, store, progress)
+
+
+def learner_backend(model: Any, tokenizer: Any, policy_version: Callable[[], str], max_batch: int) -> ModelBackend:
+    """The engine over the learner's module as it stands."""
+    from rsi.models.embedded.engine import Engine, EngineSettings
+
+    return Engine(model, tokenizer, EngineSettings(policy_version=policy_version, live=True, max_batch=max_batch))
