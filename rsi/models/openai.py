@@ -1,7 +1,7 @@
 """A model behind an OpenAI-compatible URL: vLLM with all that we need, others with what they offer.
 
-Knows HTTP and that protocol. A server that calls itself vLLM is asked for token ids, for stop strings kept in the text and
-for constrained choices; another is not, for it might refuse the unknown fields.
+Knows HTTP and that protocol. A server that calls itself vLLM is asked for token ids, for stop strings kept in the text
+and for constrained choices; another is not, for it might refuse the unknown fields.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from rsi.config import ModelSettings
 from rsi.errors import ContextOverflow, InfrastructureError, IntegrityError, UserError
 from rsi.types import Completion, ModelRequest
 
@@ -61,20 +62,20 @@ class _Answer(BaseModel):
 
 
 class OpenAIModel:
-    """ModelBackend over `url` ("http://host:8000/v1", with "#name" where it serves several models).
+    """ModelBackend over the URL in `settings.id` ("http://host:8000/v1", with "#name" where it serves several models).
 
     An adapter is a served model of that name. `policy_version` is the adapter or served name: a URL has no digest.
     Ids that the server does not tell are UNKNOWN. Log-probabilities are the server's; vLLM's are under temperature 1
     unless it runs with processed ones. Picklable. The key is read from the environment variable `api_key_env` names."""
 
-    def __init__(self, url: str, api_key_env: str | None = None) -> None:
-        self._address, self._key_env = url, api_key_env
-        self._url, _, self._name = url.partition("#")
+    def __init__(self, settings: ModelSettings) -> None:
+        self._settings, self._key_env = settings, settings.api_key_env
+        self._url, _, self._name = settings.id.partition("#")
         self._client: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
         self._served: _Served | None = None
 
-    def __reduce__(self) -> tuple[type["OpenAIModel"], tuple[str, str | None]]:
-        return OpenAIModel, (self._address, self._key_env)
+    def __reduce__(self) -> tuple[type["OpenAIModel"], tuple[ModelSettings]]:
+        return OpenAIModel, (self._settings,)
 
     async def generate(self, request: ModelRequest) -> Completion:
         served = self._served = self._served or await self._find()

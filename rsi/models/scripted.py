@@ -57,8 +57,8 @@ def load_table(path: Path) -> Table:
 
 
 class ScriptedModel:
-    """ModelBackend over a table. Tokens are UTF-8 bytes; a reply's log-probability under the temperature is spread evenly
-    over its bytes. Deterministic and picklable."""
+    """ModelBackend over a table. Tokens are UTF-8 bytes; a reply's log-probability under the temperature is spread
+    evenly over its bytes. Deterministic and picklable."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -9,6 +9,7 @@ It knows the engine and the wire, and neither harness nor store.
 import asyncio
 import contextlib
 import os
+import shutil
 import sys
 import threading
 from asyncio import StreamReader, StreamWriter
@@ -82,14 +83,15 @@ async def serve(spec: Serve) -> None:
     await server.serve_forever()
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(folder: Path) -> None:
     sys.stdin.buffer.read()
+    shutil.rmtree(folder, ignore_errors=True)  # a killed parent cannot
     os._exit(0)  # torch may be in the middle of a batch that nobody waits for
 
 
 def main() -> None:
     spec = Serve.model_validate_json(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(Path(spec.socket).parent,), daemon=True).start()
     try:
         asyncio.run(serve(spec))
     except UserError as error:
