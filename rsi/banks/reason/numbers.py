@@ -5,7 +5,7 @@ import random
 from rsi.banks.instance import Instance, family
 from rsi.banks.reason.forms import REASON, number, word
 
-_LIMIT = {1: 12, 2: 40}  # the greatest operand; 99 beyond
+_LIMIT = {1: 9, 2: 40}  # the greatest operand; 99 beyond
 
 
 def _operand(rng: random.Random, difficulty: int) -> int:
