@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -18,8 +19,11 @@ from flows import prepare_environment, server
 from rsi.config import RunSettings
 from rsi.errors import LeaseHeld, UserError
 
-pytestmark = pytest.mark.slow
-pytest.importorskip("prefect")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(find_spec("prefect") is None, reason="needs the extra flows"),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = ["start", "discovery", "expansion", "update", "gate", "promotion", "report"]
@@ -64,7 +68,10 @@ def home(tmp_path_factory):
     prepare_environment(place)
     with server.prefect_api() as url:
         os.environ["PREFECT_API_URL"] = url
-        yield place
+        from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_HOME: place / "prefect"}):
+            yield place
     os.environ.clear()
     os.environ.update(before)
 
