@@ -98,7 +98,7 @@ class TaskBank(Protocol):
         """Raises UserError for a task that is not of this bank."""
 
     def make(self, recipe: Recipe, seed: int, split: Split) -> OpenTask:
-        """A new open task. Raises UserError for an unknown or held-out family, a difficulty out of range, or split sealed."""
+        """A new open task. UserError for an unknown or held-out family, a difficulty out of range, or split sealed."""
 
 
 class Verifier(Protocol):
@@ -144,7 +144,7 @@ class Scene:
 
 
 class Proposer(Protocol):
-    """Proposes recipes. Sees rates of open families only. Returns at most `n` recipes, and what it refused, with reasons."""
+    """Proposes recipes. Sees rates of open families only. Returns at most `n` recipes, and its refusals with reasons."""
 
     async def propose(
         self, rates: Sequence[FamilyRate], n: int, seed: int
@@ -215,8 +215,8 @@ class Registry(Protocol):
 
 
 class LookBook(Protocol):
-    """Looks at the sealed split and their verdicts, durable when a method returns. Both are idempotent for equal content
-    and an IntegrityError otherwise: no shard is looked at twice, no look is judged twice."""
+    """Looks at the sealed split and their verdicts, durable when a method returns. Both are idempotent for equal
+    content and an IntegrityError otherwise: no shard is looked at twice, no look is judged twice."""
 
     def open(self, look: Look) -> None: ...
 

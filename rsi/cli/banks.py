@@ -19,7 +19,7 @@ def check(
     name: Annotated[str, typer.Argument(help="A bank under task_banks/, or a folder.")] = "shell",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
 ) -> None:
-    """Certify each task: reference passes, doing nothing fails, three repeats agree, no open one is near a sealed one."""
+    """Certify each task: reference passes, doing nothing fails, repeats agree, no open one is near a sealed one."""
     from dataclasses import asdict
 
     from rsi.cli.progress import Progress

@@ -14,20 +14,20 @@ from rsi.banks.salt import load_salt
 from rsi.config import RunSettings, home, project_root
 from rsi.discovery.propose import ModelProposer
 from rsi.errors import UserError
-from rsi.gate.contract import load_contract
+from rsi.gate.contract import Contract, load_contract
 from rsi.generation import Cycle, Parts
-from rsi.hcp.document import load
+from rsi.hcp.document import Document, load
 from rsi.ports import Executor, SandboxProvider, Trainer
 from rsi.registry.champions import Champions
-from rsi.registry.engine import Database, open_database
-from rsi.registry.lease import Lease, acquire
+from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
 from rsi.registry.looks import Looks
 from rsi.registry.store import SqlStore
 from rsi.rollouts.local import LocalExecutor
 from rsi.rollouts.record import Recording
 from rsi.sandbox.host import check_not_bound
 from rsi.sandbox.probe import probe
-from rsi.types import Attempt, Certificate, HarnessConfig, Pair, PairRecord, Task, TaskKey
+from rsi.types import Attempt, Certificate, Edit, HarnessConfig, Pair, PairRecord, Task, TaskKey
 from rsi.update.stage import Training
 from rsi.verify.checks import CheckVerifier
 from rsi.wiring.budget import Spending, scope, spent
@@ -76,8 +76,19 @@ async def find_place(settings: RunSettings, say: Say) -> Place:
 
 
 def settle(settings: RunSettings, say: Say) -> RunSettings:
-    """The settings as they hold on this machine: those of the fallback bank where the bank cannot be run."""
-    return asyncio.run(find_place(settings, say)).settings
+    """The settings as they hold on this machine: those of the fallback bank where the bank cannot be run. UserError,
+    before a model is fetched or loaded, where a file that they name is missing or malformed."""
+    place = asyncio.run(find_place(settings, say))
+    _inputs(place)
+    return place.settings
+
+
+def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document]:
+    """Contract, catalogue and founding document."""
+    folder = bank_folder(place.settings.bank)
+    document = load(start_document(place.settings.start, folder))
+    document.harness()
+    return load_contract(inside(place.settings.contract)), load_catalogue(folder), document
 
 
 @asynccontextmanager
@@ -85,17 +96,16 @@ async def open_run(settings: RunSettings, say: Say, progress: Progress = no_prog
     """The cycle of a lineage, under its lease. UserError or LeaseHeld before anything is drawn."""
     place = await find_place(settings, say)
     settings = place.settings
+    contract, catalogue, document = _inputs(place)
     with ExitStack() as stack:
         database = open_database()
         stack.callback(database.close)
         lease = stack.enter_context(acquire(database, settings.lineage))
-        contract = load_contract(inside(settings.contract))
-        catalogue = load_catalogue(bank_folder(settings.bank))
         async with AsyncExitStack() as resources:
             model = await resources.enter_async_context(open_model(settings.model))
             executor = _executor(place, model)
             resources.push_async_callback(executor.close)
-            start(place, model, database, lease)
+            start(settings, model, document, Champions(database, lease))
             spending = spent(settings, database)
             recording = Recording(
                 bank=place.bank,
@@ -108,6 +118,9 @@ async def open_run(settings: RunSettings, say: Say, progress: Progress = no_prog
             )
             training = _training(place, model, recording, spending)
             families = place.bank.definition.families
+            if model.folder is None and settings.update.steps:
+                say(f"model '{settings.model.id}' cannot be trained: the harness alone is searched")
+                settings = settings.model_copy(update={"update": settings.update.model_copy(update={"steps": 0})})
             yield Cycle(
                 settings,
                 Parts(
@@ -136,14 +149,11 @@ async def run_plain(settings: RunSettings, say: Say, progress: Progress = no_pro
             await cycle.run(generation)
 
 
-def start(place: Place, model: OpenModel, database: Database, lease: Lease) -> None:
+def start(settings: RunSettings, model: OpenModel, document: Document, champions: Champions) -> None:
     """Make the founding pair champion where the lineage has none. UserError where it stands on another base."""
-    settings, champions = place.settings, Champions(database, lease)
     champion = champions.current(settings.lineage)
     if champion is None:
-        document = load(start_document(settings.start, bank_folder(settings.bank)))
         pair = Pair(base=model.base_digest, hcp=document.digest)
-        document.harness()
         champions.start(
             PairRecord(pair=pair, lineage=settings.lineage, generation=0, parent=None, document=document.text)
         )

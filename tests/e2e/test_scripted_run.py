@@ -1,0 +1,58 @@
+"""`rsi run` whole, as a user types it, on the scripted model."""
+
+import json
+import sqlite3
+
+import pytest
+from scripted_world import finish, make_world, rsi
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world")
+    settings, table = make_world(folder)
+    done = finish(rsi(folder / "home", "run", str(settings), "--model", f"scripted:{table}"))
+    return folder, settings, table, done
+
+
+def test_a_generation_is_run_and_the_better_harness_is_promoted(world):
+    _, _, _, (code, out, err) = world
+    assert code == 0, err
+    assert "Generation 1: promote" in out
+    assert "MLflow" in out and "generation-1.html" in out
+
+
+def test_the_record_holds_what_the_table_says(world):
+    folder, settings, *_ = world
+    code, out, err = finish(rsi(folder / "home", "status", str(settings), "--json"))
+    assert code == 0, err
+    generation = json.loads(out)["generations"][0]
+    verdict = generation["verdict"]
+    assert verdict["decision"] == "promote" and generation["promoted"]
+    assert verdict["rates"]["champion/all"]["n"] == 42
+    assert verdict["effects"]["harness"]["low"] > 0 and "weights" not in verdict["effects"]
+    assert generation["champion"]["pair"]["hcp"] != generation["candidate"]["pair"]["hcp"]
+
+
+def test_a_rerun_continues_from_where_it_is(world):
+    folder, settings, table, _ = world
+    database = folder / "home" / "store.db"
+    before = sqlite3.connect(database).execute("select count(*) from attempts").fetchone()
+    code, out, _ = finish(rsi(folder / "home", "run", str(settings), "--model", f"scripted:{table}"))
+    assert code == 0 and "Generation 1: promote" in out
+    assert sqlite3.connect(database).execute("select count(*) from attempts").fetchone() == before
+
+
+def test_lineage_compare_and_rollback(world):
+    folder, settings, *_ = world
+    home = folder / "home"
+    code, out, err = finish(rsi(home, "lineage", str(settings), "--json"))
+    assert code == 0, err
+    first, second = json.loads(out)
+    assert (first["role"], second["role"]) == ("former champion", "champion")
+    code, out, _ = finish(rsi(home, "compare", first["pair"], second["pair"], str(settings)))
+    assert code == 0 and "rsi.exemplars" in out
+    code, out, err = finish(rsi(home, "rollback", first["pair"], str(settings), "--reason", "a test"))
+    assert code == 0, err
+    _, out, _ = finish(rsi(home, "lineage", str(settings), "--json"))
+    assert [pair["role"] for pair in json.loads(out)] == ["champion", "former champion"]
