@@ -9,7 +9,7 @@ from math import ceil, floor, isclose, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from rsi.figures import wilson
 from rsi.types import Rate
@@ -102,7 +102,7 @@ def _half_width(residuals: NDArray[np.float64], families: Sequence[str], total: 
     groups, n = len(sums), len(residuals)
     clustered = groups / (groups - 1) * float(np.square(sums).sum())
     independent = n / (n - 1) * float(np.square(residuals).sum())
-    return float(student.ppf(0.975, groups - 1)) * sqrt(max(clustered, independent)) / total
+    return float(stdtrit(groups - 1, 0.975)) * sqrt(max(clustered, independent)) / total
 
 
 def _note(groups: int) -> str:

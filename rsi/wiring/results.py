@@ -16,7 +16,6 @@ from rsi.registry.looks import Looks
 from rsi.registry.pairs import Mirror, default_uri
 from rsi.registry.store import SqlStore
 from rsi.report.data import BudgetFigure, GenerationData, ReportData
-from rsi.report.page import render
 from rsi.report.terminal import show
 from rsi.results import Results
 from rsi.wiring.budget import recorded
@@ -89,6 +88,8 @@ class Records:
 
 def report(settings: RunSettings, database: Database, n: int, say: Callable[[str], None]) -> None:
     """Write generation `n`'s report and mirror it to MLflow, aliases included."""
+    from rsi.report.page import render  # plots take a second to import: only where some are drawn
+
     records = Records(settings, database)
     path, page = report_file(settings, n), render(records.until(n))
     path.parent.mkdir(parents=True, exist_ok=True)
