@@ -32,6 +32,8 @@ class Stages(Protocol):
 
     def owed(self, generations: int) -> Iterable[int]: ...
 
+    def next_owed(self) -> int: ...
+
     async def stage(self, name: str, generation: int) -> None: ...
 
 
@@ -41,7 +43,7 @@ Opener = Callable[[RunSettings, Say], AbstractAsyncContextManager[Stages]]
 def run_generations(settings: RunSettings, count: int, say: Say, opener: Opener | None = None) -> None:
     """Run what generations 1..`count` still owe, as one Prefect flow run. Call from the main thread, outside any loop.
 
-    A failing stage fails its task and the flow, and its own exception comes out here. `opener`: `rsi.wiring.open_run`.
+    A failing stage fails its task and the flow, and its own exception comes out here. `opener`: `wiring.run.open_run`.
     """
     for name in ("prefect.flow_runs", "prefect.task_runs"):  # their tracebacks go to Prefect's page, not the terminal
         logging.getLogger(name).propagate = False

@@ -4,7 +4,6 @@ Two ticks may overlap: the lineage's lease in our own store, not Prefect, decide
 let in at once and ends as Cancelled, instead of waiting in a queue that grows while generations outlast ticks.
 """
 
-from itertools import count
 from pathlib import Path
 
 from prefect import State, flow
@@ -14,7 +13,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelled, Failed
 from pydantic import ValidationError
 
-from flows.generation import PLAIN, Opener, Stages, production, stages_as_tasks
+from flows.generation import PLAIN, Opener, production, stages_as_tasks
 from flows.server import prefect_api
 from rsi.config import load_settings
 from rsi.errors import LeaseHeld, UserError
@@ -58,16 +57,12 @@ async def run_tick(settings_path: Path, opener: Opener) -> State[None] | None:
     """Finish the generation that is under way, or run the next one. Expected ends are states, not tracebacks."""
     try:
         async with opener(load_settings(settings_path), print) as run:
-            await stages_as_tasks(run, [next_owed(run)], [])
+            await stages_as_tasks(run, [run.next_owed()], [])
     except LeaseHeld as error:
         return _ended(Cancelled(message=f"skipped: {error}"))
     except UserError as error:
         return _ended(Failed(message=str(error)))
     return None
-
-
-def next_owed(run: Stages) -> int:
-    return next(owed[0] for n in count(1) if (owed := list(run.owed(n))))
 
 
 def _ended(state: State[None]) -> State[None]:

@@ -39,6 +39,9 @@ class Ledger:
     def owed(self, generations):
         return [n for n in range(1, generations + 1) if n not in self.done]
 
+    def next_owed(self):
+        return min(set(range(1, 99)) - self.done)
+
     async def stage(self, name, generation):
         assert self.open == 1, "the run is open, once, while stages run"
         if error := self.broken.get((generation, name)):
@@ -195,6 +198,38 @@ def test_serving_again_leaves_one_deployment_with_one_schedule(home, tmp_path):
             process.wait(30)
     assert len(post("/deployments/filter", {})) == 1
     assert [entry[:2] for entry in schedules()] == [("rsi-lab", "0 4 * * *")]
+
+
+def test_a_served_run_meets_the_real_lease_and_blocks_no_later_one(home, tmp_path, monkeypatch):
+    """Hazard 23: the lease in our own store decides; neither a skipped nor a failed run keeps a slot."""
+    from rsi.registry.engine import open_database
+    from rsi.registry.lease import acquire
+
+    monkeypatch.setenv("RSI_HOME", str(tmp_path))
+    path = tmp_path / "rsi.toml"
+    path.write_text("lineage = 'lease-lab'\nbank = 'reason'\n[model]\nid = 'scripted:missing.json'\n")
+    process = serve(path, "0 3 1 1 *")
+    try:
+        until(lambda: any(name == "rsi-lease-lab" for name, *_ in schedules()))
+        [deployment] = [found for found in post("/deployments/filter", {}) if found["name"] == "rsi-lease-lab"]
+        with acquire(open_database(), "lease-lab", holder="rsi run by Ann"):
+            assert "skipped" in (skipped := ended_run(deployment["id"], "CANCELLED"))
+            assert "rsi run by Ann" in skipped
+        for _ in range(3):  # more than the runner's limit
+            assert "missing.json" in ended_run(deployment["id"], "FAILED")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+
+
+def ended_run(deployment, kind):
+    """Start a run of a deployment; its message once it has ended."""
+    run = post(f"/deployments/{deployment}/create_flow_run", {})["id"]
+    url = f"{os.environ['PREFECT_API_URL']}/flow_runs/{run}"
+    final = ("COMPLETED", "FAILED", "CANCELLED", "CRASHED")
+    state = until(lambda: (state := httpx.get(url).json()["state"])["type"] in final and state, 120)
+    assert state["type"] == kind, state
+    return state["message"]
 
 
 def test_kill_nine_of_a_flow_ends_its_server(tmp_path):
