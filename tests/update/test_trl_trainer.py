@@ -3,8 +3,12 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 import tiny_policy as tiny
 
@@ -98,6 +102,12 @@ def test_a_sampler_that_disagrees_with_the_learner_stops_training(base, tmp_path
     assert not (tmp_path / "adapters").exists()
 
 
+def test_an_adapter_without_effect_is_not_exported(base, tmp_path):
+    with pytest.raises(TrainingError, match="the adapter has no effect"):
+        train(tiny.make_spec(base, tmp_path, learning_rate=1e-30), tiny.ParityRollout(str(tmp_path / "log")))
+    assert not (tmp_path / "adapters").exists()
+
+
 async def test_samples_of_another_policy_are_refused_in_the_drivers_process(base, tmp_path):
     with pytest.raises(IntegrityError, match="another@0"):
         await spawned(tiny.make_spec(base, tmp_path), tiny.ParityRollout(str(tmp_path / "log"), stale=True))
@@ -138,3 +148,38 @@ async def test_a_killed_training_resumes_without_losing_or_repeating_an_attempt(
     assert before.items() <= store.attempts.items()
     recorded_twice = [one for one in before if played(tmp_path).count(one) > 1]
     assert recorded_twice == []
+
+
+DRIVER = """
+import asyncio, sys
+from pathlib import Path
+import tiny_policy as tiny
+from rsi.update.trl.trainer import TrlTrainer
+if __name__ == "__main__":
+    spec = tiny.make_spec(sys.argv[1], Path(sys.argv[2]), steps=1000)
+    rollout = tiny.ParityRollout(str(Path(sys.argv[2]) / "log"))
+    asyncio.run(TrlTrainer(tiny.honest).train(spec, rollout, tiny.MemoryStore(), lambda *step: None))
+"""
+
+
+@pytest.mark.chaos
+def test_the_training_process_dies_with_a_killed_driver(base, tmp_path):
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    path = os.pathsep.join([str(Path(tiny.__file__).parent), str(Path.cwd())])
+    driver = subprocess.Popen([sys.executable, script, base, tmp_path], env={**os.environ, "PYTHONPATH": path})
+    try:
+        wait_until(lambda: (tmp_path / "work" / "run" / "training.log").exists())
+        children = psutil.Process(driver.pid).children(recursive=True)
+        [training] = [one for one in children if "spawn_main" in " ".join(one.cmdline())]
+    finally:
+        driver.kill()
+        driver.wait()
+    wait_until(lambda: not training.is_running() or training.status() == psutil.STATUS_ZOMBIE)
+
+
+def wait_until(happened, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

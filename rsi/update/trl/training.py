@@ -3,11 +3,9 @@
 Knows neither harness, sandbox nor verifier: the rollout closes over them. The learner's own module is the sampler.
 """
 
-import asyncio
 import logging
 import os
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,13 +19,13 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, T
 from trl import GRPOConfig
 
 from rsi.errors import NothingLearned, TrainingError
-from rsi.ports import ModelBackend, Rollout
+from rsi.ports import Rollout
 from rsi.types import AdapterRevision, Message, TrainSpec
 from rsi.update.adapters import open_revision, publish
-from rsi.update.trl.groups import GroupSource, Ledger, Sample, StepGroups, policy_version
+from rsi.update.trl.groups import GroupSource, Ledger
 from rsi.update.trl.learner import Learner
+from rsi.update.trl.sampler import BackendFactory, Sampler
 
-BackendFactory = Callable[[Any, Any, Callable[[], str]], ModelBackend]
 Progress = Callable[[str, int, int], None]
 
 _WHOLE = "whole"  # marks a checkpoint whose files are all written
@@ -50,7 +48,7 @@ def train(
     logging.getLogger("trl").setLevel(logging.ERROR)  # it would print every unscored row
     tokenizer = AutoTokenizer.from_pretrained(spec.base)
     model = _specialist(spec)
-    guard, sampler = _Guard(spec, progress), _Sampler(GroupSource(spec, rollout, ledger), spec, make_backend)
+    guard, sampler = _Guard(spec, progress), Sampler(GroupSource(spec, rollout, ledger), spec, make_backend)
     learner = Learner(
         model=model,
         reward_funcs=sampler.rewards,
@@ -132,65 +130,6 @@ def _arguments(spec: TrainSpec, model: PeftModel) -> GRPOConfig:
         save_steps=1,
         save_total_limit=2,  # the last whole one stays while the next is written
     )
-
-
-class _Sampler:
-    """TRL's rollout function and reward function over the groups of each step, on one owned event loop."""
-
-    def __init__(self, groups: GroupSource, spec: TrainSpec, make_backend: BackendFactory) -> None:
-        self._groups = groups
-        self._spec = spec
-        self._make_backend = make_backend
-        self._loop = asyncio.new_event_loop()
-        self._backend: ModelBackend | None = None
-        self._step: dict[str, float] = {}
-
-    def roll(self, prompts: list[str], learner: Learner) -> dict[str, Any]:
-        """The rows of one step in TRL's fixed shape. A row that fills the shape has no reward and no unmasked token."""
-        started, state = time.monotonic(), learner.state
-        cursor = int(sum(entry.get("submitted", 0) for entry in state.log_history))
-        learner.model.eval()
-        try:
-            groups = self._loop.run_until_complete(self._collect(state.global_step, cursor, learner))
-        finally:
-            learner.model.train()
-        self._step = groups.metrics() | {"rollout_seconds": time.monotonic() - started}
-        size, pad = self._spec.settings.group_size, learner.processing_class.pad_token_id
-        rows = [row for group in groups.accepted for row in _filled(group, size)]
-        rows += [None] * (len(prompts) - len(rows))
-        flats = [row.flat if row else None for row in rows]
-        return {
-            "prompt_ids": [list(flat.prompt_ids) if flat else [pad] for flat in flats],
-            "completion_ids": [list(flat.completion_ids) if flat else [pad] for flat in flats],
-            "logprobs": [list(flat.logprobs) if flat else [0.0] for flat in flats],
-            "env_mask": [list(flat.env_mask) if flat else [0] for flat in flats],
-            "training_reward": [row.reward if row else None for row in rows],
-        }
-
-    def rewards(
-        self, training_reward: list[float | None], log_metric: Callable[[str, float], None], **unused: Any
-    ) -> list[float | None]:
-        for name, value in self._step.items():
-            log_metric(name, value)
-        return training_reward
-
-    async def _collect(self, step: int, cursor: int, learner: Learner) -> StepGroups:
-        if self._backend is None:
-
-            def version() -> str:
-                return policy_version(self._spec.run, learner.state.global_step)
-
-            self._backend = self._make_backend(learner.model, learner.processing_class, version)
-        return await self._groups.collect(step, cursor, self._backend)
-
-    def close(self) -> None:
-        if self._backend is not None:
-            self._loop.run_until_complete(self._backend.close())
-        self._loop.close()
-
-
-def _filled(group: tuple[Sample, ...], size: int) -> list[Sample | None]:
-    return [*group, *[None] * (size - len(group))]
 
 
 class _Guard(TrainerCallback):  # type: ignore[misc]
