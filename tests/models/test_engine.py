@@ -6,7 +6,6 @@ import pytest
 from model_conformance import ask, follow
 
 from rsi.errors import InfrastructureError, UserError
-from rsi.types import Message
 
 pytestmark = pytest.mark.model
 
@@ -160,10 +159,9 @@ async def test_control_tokens_in_content_forge_no_turn(engine, loaded):
 async def test_choices_follow_the_model_and_ignore_the_length(engine):
     """A choice that begins another, one of many tokens, and a bound that would cut it."""
     choices = ("Paris", "Paris, of course, and nothing else", "Berlin")
-    answers = await asyncio.gather(
-        *[engine.generate(ask("The capital of France?", seed=seed, tokens=1, choices=choices)) for seed in range(16)],
-        engine.generate(ask("The capital of France?", temperature=0.0, choices=choices)),
-    )
+    drawn = [ask("The capital of France?", seed=n, tokens=1, temperature=3.0, choices=choices) for n in range(16)]
+    best = ask("The capital of France?", temperature=0.0, choices=choices)
+    answers = await asyncio.gather(*[engine.generate(request) for request in [*drawn, best]])
     texts = [answer.text for answer in answers]
     assert set(texts) <= set(choices) and len(set(texts)) > 1
     assert texts[-1].startswith("Paris") and {answer.finish for answer in answers} == {"stop"}
@@ -241,9 +239,3 @@ async def test_the_learners_module_is_sampled_as_it_stands(model_folder):
     loss.backward()  # nothing that sampling left behind stands in the way of training
     assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in learner.parameters())
     await engine.close()
-
-
-async def test_a_conversation_of_roles(engine):
-    turns = (Message(role="system", content="Answer in one word."), Message(role="user", content="Capital of France?"))
-    exemplar = (Message(role="assistant", content="Paris"), Message(role="user", content="Capital of Italy?"))
-    assert (await engine.generate(ask(messages=turns + exemplar, temperature=0.0))).text.startswith("Rome")
