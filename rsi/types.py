@@ -375,6 +375,7 @@ class TrainSpec(Record):
     tasks: tuple[str, ...]  # ids of train tasks, best first
     canary: tuple[Message, ...]  # a request whose log-probabilities must move
     settings: TrainSettings
+    temperature: float = Field(1.0, gt=0)  # at which the rollout samples, and the learner scores
     workdir: str  # checkpoints
     out: str  # folder that receives the adapter revision, under its content name
     dtype: str = "bfloat16"

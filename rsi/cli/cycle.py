@@ -93,10 +93,14 @@ def schedule(
     """Serve the lineage on a schedule, through Prefect, until interrupted."""
     from flows import prepare_environment
     from rsi.config import home
+    from rsi.wiring.models import fetch_embedded
+    from rsi.wiring.run import settle
 
     prepare_environment(home())
-    from flows.schedule import serve
+    from flows.schedule import check_cron, serve
 
+    check_cron(cron)
+    fetch_embedded(settle(load(settings), _to_stderr).model, _to_stderr)
     serve(settings, cron)
 
 

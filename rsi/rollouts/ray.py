@@ -136,6 +136,7 @@ class RayExecutor:
 def _connect(workers: int) -> tuple[Any, bool]:
     """Ray, and whether it was started here. Its settings that are read at import are set before it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # else Ray listens on the public address
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     import ray
 

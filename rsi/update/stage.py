@@ -14,6 +14,7 @@ from rsi.types import AdapterRevision, HarnessConfig, Message, OpenTask, Pair, R
 from rsi.update.select import Screened, choose_tasks, informative_recipes, unique_tasks
 
 SCREEN_DRAWS = 4
+COLDEST = 0.5  # of training draws
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,12 @@ async def update(
 
 
 def exploration(harness: HarnessConfig) -> HarnessConfig:
-    """The harness as training drives it: the same document, sampled from the whole distribution at temperature 1. GRPO
-    needs draws that differ, and log-probabilities that are the learner's."""
-    sampling = harness.sampling.model_copy(update={"temperature": 1.0, "top_p": 1.0})
-    return harness.model_copy(update={"sampling": sampling})
+    """The harness as training drives it: the same document at its own temperature, but never so cold that draws stop to
+    differ (GRPO learns from differences), and over the whole distribution, whose log-probabilities are the learner's."""
+    temperature = max(harness.sampling.temperature, COLDEST)
+    return harness.model_copy(
+        update={"sampling": harness.sampling.model_copy(update={"temperature": temperature, "top_p": 1.0})}
+    )
 
 
 def group_counts(revision: AdapterRevision) -> dict[str, int]:
@@ -127,6 +130,7 @@ def _spec(
         tasks=tuple(task.id for task in tasks),
         canary=canary,
         settings=settings,
+        temperature=harness.sampling.temperature,
         workdir=str(Path(training.work) / run),
         out=training.adapters,
         dtype=training.dtype,

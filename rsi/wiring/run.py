@@ -3,7 +3,7 @@
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from rsi.banks.catalogue import load_catalogue
@@ -11,7 +11,7 @@ from rsi.banks.certify import certify
 from rsi.banks.generated import GeneratedBank, open_bank
 from rsi.banks.near import SealedScan
 from rsi.banks.salt import load_salt
-from rsi.config import RunSettings, home, project_root
+from rsi.config import ModelSettings, RunSettings, home, project_root
 from rsi.discovery.propose import ModelProposer
 from rsi.errors import UserError
 from rsi.gate.contract import Contract, load_contract
@@ -38,6 +38,7 @@ from rsi.wiring.training import LearnerSamples, Rollouts, learner_backend, make_
 
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
+Opener = Callable[[ModelSettings], AbstractAsyncContextManager[OpenModel]]
 
 
 def no_progress(purpose: str, done: int, total: int) -> None:
@@ -92,7 +93,9 @@ def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document]:
 
 
 @asynccontextmanager
-async def open_run(settings: RunSettings, say: Say, progress: Progress = no_progress) -> AsyncIterator[Cycle]:
+async def open_run(
+    settings: RunSettings, say: Say, progress: Progress = no_progress, opener: Opener = open_model
+) -> AsyncIterator[Cycle]:
     """The cycle of a lineage, under its lease. UserError or LeaseHeld before anything is drawn."""
     place = await find_place(settings, say)
     settings = place.settings
@@ -102,7 +105,7 @@ async def open_run(settings: RunSettings, say: Say, progress: Progress = no_prog
         stack.callback(database.close)
         lease = stack.enter_context(acquire(database, settings.lineage))
         async with AsyncExitStack() as resources:
-            model = await resources.enter_async_context(open_model(settings.model))
+            model = await resources.enter_async_context(opener(settings.model))
             executor = _executor(place, model)
             resources.push_async_callback(executor.close)
             start(settings, model, document, Champions(database, lease))

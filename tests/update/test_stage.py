@@ -117,7 +117,7 @@ async def test_trains_on_informative_families_under_the_new_harness():
     [(ids, drawn_pair, harness, k, purpose)] = asked.drawn
     assert (drawn_pair, k, purpose) == (pair, 4, "gen3/update/screen")
     assert ids == tuple(t.id for t in (*tasks[:2], *tasks[3:]))  # once each, train only
-    assert harness.sampling == Sampling(temperature=1.0, top_p=1.0)
+    assert harness.sampling == Sampling(temperature=0.5, top_p=1.0)
     [(_, _, chosen, purpose)], [spec] = asked.rollouts, asked.specs
     assert {t.recipe.family for t in chosen} == {"mixed", "rare"}
     assert chosen[:2] == (task("mixed"), task("rare"))

@@ -121,7 +121,7 @@ def _arguments(spec: TrainSpec, model: PeftModel) -> GRPOConfig:
         num_generations=settings.group_size,
         gradient_accumulation_steps=settings.prompts_per_step,
         steps_per_generation=settings.prompts_per_step,
-        temperature=1.0,
+        temperature=spec.temperature,
         beta=0.0,
         shuffle_dataset=False,
         seed=settings.seed,
@@ -149,7 +149,7 @@ class _Guard(TrainerCallback):  # type: ignore[misc]
         if not self._compared and not gap <= bound:  # a NaN is refused too
             raise TrainingError(
                 f"sampler and learner disagree by {gap:.4f} nats a token before the first step (at most {bound}): "
-                "sample at temperature 1.0 with the learner's dtype, or raise update.max_logprob_gap"
+                "sample at the run's temperature with the learner's dtype, or raise update.max_logprob_gap"
             )
         self._compared = True
 
