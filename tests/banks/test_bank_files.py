@@ -109,21 +109,22 @@ def test_bare_is_the_instruction_alone(bank: GeneratedBank):
     bare, default = documents(bank)
     assert bare.system
     assert not (bare.exemplars or bare.shots or bare.skills or bare.stop_hooks or bare.answer_format)
-    assert bare.model_copy(update={"exemplars": default.exemplars, "shots": 1}).model_dump(
+    assert bare.model_copy(update={"exemplars": default.exemplars, "shots": 2}).model_dump(
         exclude={"document_digest"}
     ) == default.model_dump(exclude={"document_digest"})
     assert bare.tools == (("shell",) if bank.definition.needs_sandbox else ())
 
 
-def test_default_has_one_exemplar_an_open_family_from_the_catalogue(bank: GeneratedBank):
+def test_default_has_two_exemplars_an_open_family_from_the_catalogue(bank: GeneratedBank):
     _, default = documents(bank)
     first: dict[str, object] = {}
     for edit in catalogue(bank):
         if isinstance(edit.change, AddExemplars):
             first.setdefault(edit.families[0], edit.change.exemplars[0])
-    assert set(first) == set(bank.open_families)
-    assert list(default.exemplars) == list(first.values())
-    assert default.shots == 1
+    second = next(edit for edit in catalogue(bank) if edit.name == "second-exemplars")
+    assert set(first) == set(bank.open_families) == set(second.families)
+    assert list(default.exemplars) == [*first.values(), *second.change.exemplars]
+    assert default.shots == second.change.shots == 2
 
 
 def test_default_shows_every_open_task_its_own_familys_exemplar(bank: GeneratedBank):
@@ -134,10 +135,10 @@ def test_default_shows_every_open_task_its_own_familys_exemplar(bank: GeneratedB
         if isinstance(edit.change, AddExemplars)
         for name, exemplar in zip(edit.families, edit.change.exemplars, strict=True)
     }
-    second = next(edit for edit in catalogue(bank) if edit.name == "second-exemplars")
+    first = default.exemplars[: len(bank.open_families)]
     for split in ("train", "selection", "sealed"):
         for task in bank.tasks(split)[:80]:
-            for pool, shots in ((default.exemplars, 1), (default.exemplars + second.change.exemplars, 2)):
+            for pool, shots in ((first, 1), (default.exemplars, 2)):
                 shown = {family[e.request] for e in chosen_exemplars(task.request, pool, shots)}
                 assert task.held_out or shown == {task.recipe.family}, task.request
 
