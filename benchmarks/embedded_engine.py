@@ -8,6 +8,7 @@ four draws a prompt of about 150 tokens, 24 new ones, 48 at once, under the base
 """
 
 import asyncio
+import os
 import sys
 import tempfile
 import time
@@ -17,6 +18,7 @@ from typing import Any
 from benchmarks.report import Figure, Goal, finish, mean, quick, ratio
 from rsi.config import ModelSettings, home
 from rsi.models.embedded.fetch import fetch, resolve_model
+from rsi.models.embedded.process import ENVIRONMENT
 from rsi.types import Message, ModelRequest, Sampling
 
 BATCHES = (1, 8, 32)
@@ -115,6 +117,7 @@ async def measure(rounds: int, new: int, scratch: Path) -> list[Figure]:
 
 
 def main() -> int:
+    os.environ.update(ENVIRONMENT)  # before torch is loaded: both sides run as the engine's process does
     rounds, new = (2, 12) if quick(__doc__ or "") else (5, 48)
     with tempfile.TemporaryDirectory() as scratch:
         figures = asyncio.run(measure(rounds, new, Path(scratch)))
