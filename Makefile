@@ -39,3 +39,15 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+
+# The core under a newer Python, without torch, Ray, Prefect or MLflow. Skipped where there is no such Python.
+CORE_PYTHON ?= $(shell for p in python3.12 "$$HOME"/.pyenv/versions/3.12*/bin/python; do "$$p" -c '' 2>/dev/null && echo "$$p" && break; done)
+.PHONY: test-core
+test-core:
+ifeq ($(CORE_PYTHON),)
+	@echo "no Python 3.12 here: the core is not tested under it"
+else
+	$(CORE_PYTHON) -m venv .venv-core
+	.venv-core/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . pytest pytest-asyncio pytest-timeout hypothesis
+	.venv-core/bin/python -m pytest
+endif

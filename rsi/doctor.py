@@ -95,8 +95,8 @@ async def _sandbox(settings: RunSettings) -> Finding:
     if provider is None:
         found = "none starts here; only banks that need none can run (reason)"
         return Finding("sandbox", False, found, "; ".join(reasons), required=settings.fallback_bank is None)
-    limits = ", ".join(f"{name}: {how}" for name, how in provider.limits.items())
-    return Finding("sandbox", True, f"{provider.identity} started and ran a command ({limits})")
+    tree = provider.limits.get("memory", "")
+    return Finding("sandbox", True, f"{provider.identity} started and ran a command (memory: {tree})")
 
 
 async def _model(settings: ModelSettings) -> Finding:

@@ -90,6 +90,7 @@ def _end_with_parent(folder: Path) -> None:
 
 
 def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt of the terminal is the parent's to answer
     spec = Serve.model_validate_json(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, args=(Path(spec.socket).parent,), daemon=True).start()
     try:
