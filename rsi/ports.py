@@ -144,7 +144,7 @@ class Scene:
 
 
 class Proposer(Protocol):
-    """Proposes recipes. Sees rates of open families only. Returns at most `n` recipes, and its refusals with reasons."""
+    """Proposes recipes. Sees rates of open families only. Returns at most `n` recipes, and refusals with reasons."""
 
     async def propose(
         self, rates: Sequence[FamilyRate], n: int, seed: int
@@ -216,9 +216,10 @@ class Registry(Protocol):
 
 class LookBook(Protocol):
     """Looks at the sealed split and their verdicts, durable when a method returns. Both are idempotent for equal
-    content and an IntegrityError otherwise: no shard is looked at twice, no look is judged twice."""
+    content and an error otherwise: no shard is looked at twice, no look is judged twice."""
 
-    def open(self, look: Look) -> None: ...
+    def open(self, look: Look) -> Verdict | None:
+        """Returns the verdict that the look has already, else None. Raises UserError for a second look."""
 
     def close(self, verdict: Verdict) -> None: ...
 

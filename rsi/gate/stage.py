@@ -25,14 +25,15 @@ async def judge(
     candidate_harness: HarnessConfig,
     contract: Contract,
     settings: GateSettings,
-    open_look: Callable[[Look], None],
+    open_look: Callable[[Look], Verdict | None],
 ) -> Verdict:
     """Judge `candidate` against the scene's champion on sealed shard `scene.generation`.
 
     `open_look` must have recorded the look durably when it returns; only then is anything drawn. All arms share the
     purpose, so the same task and draw has the same seed in each. Called again with the same inputs it opens the same
-    look and, since `scene.draw` repeats nothing recorded, returns the same verdict. UserError where the contract is of
-    another bank, the bank has no sealed tasks, or the candidate has another base.
+    look and, since `scene.draw` repeats nothing recorded, returns the same verdict; a verdict that `open_look` knows
+    stands, though attempts that infrastructure lost then might be had now. UserError where the contract is of another
+    bank, the bank has no sealed tasks, or the candidate has another base.
     """
     if candidate == scene.champion:
         return Verdict(decision="reject", look="", clauses=(), rates={}, two_by_two={}, reasons=("nothing changed",))
@@ -51,7 +52,8 @@ async def judge(
         sealed=digest([task.digest for task in tasks]),
         attempts=owed(tasks, [pair for pair, _ in cells.values()], draws, purpose),
     )
-    open_look(look)
+    if (judged := open_look(look)) is not None:
+        return judged
     drawn: dict[str, Arm] = {}
     for pair, harness in cells.values():
         if pair.digest not in drawn:

@@ -19,9 +19,10 @@ class Looks:
     def __init__(self, database: Database, lease: Lease | None = None) -> None:
         self._database, self._lease = database, lease
 
-    def open(self, look: Look) -> None:
-        """Record a look durably. The same look again resumes it. UserError for another one in the same generation or at
-        the same sealed shard, whatever changed since: no shard is looked at twice."""
+    def open(self, look: Look) -> Verdict | None:
+        """Record a look durably. The same look again resumes it, or gives the verdict that it has. UserError for
+        another one in the same generation or at the same sealed shard, whatever changed since: no shard is looked at
+        twice."""
 
         def work(connection: Connection) -> None:
             if self._lease is not None:
@@ -40,6 +41,7 @@ class Looks:
             connection.execute(insert(looks).values(**row, digest=look.digest, opened_at=time.time(), body=body(look)))
 
         self._database.write(work)
+        return self.verdict(look.digest)
 
     def close(self, verdict: Verdict) -> None:
         """Record the verdict of its look, once. Raises IntegrityError where the look is unknown or judged otherwise."""

@@ -44,10 +44,11 @@ class Bank:
 
 
 class Chance:
-    """An executor: the new pair passes half of the time, by the attempt's seed; dies after `lives` attempts."""
+    """An executor: the new pair passes half of the time, by the attempt's seed; dies after `lives` attempts.
+    Infrastructure takes the first `lost`."""
 
-    def __init__(self, lives=10**6):
-        self.lives, self.played = lives, []
+    def __init__(self, lives=10**6, lost=0):
+        self.lives, self.lost, self.played = lives, lost, []
 
     async def run(self, jobs):
         for job in jobs:
@@ -55,15 +56,16 @@ class Chance:
                 raise Killed
             self.played.append(job.spec.digest)
             passed = job.spec.pair == NEW.digest and random.Random(job.spec.seed).random() < 0.6
+            lost = len(self.played) <= self.lost
             yield Attempt(
                 id=job.spec.digest,
                 spec=job.spec,
                 family=job.task.recipe.family,
                 split=job.task.split,
                 held_out=job.task.held_out,
-                termination=Termination.ANSWERED,
+                termination=Termination.INFRASTRUCTURE if lost else Termination.ANSWERED,
                 turns=(),
-                score=Score(reward=float(passed), passed=passed),
+                score=None if lost else Score(reward=float(passed), passed=passed),
                 cost=Cost(turns=1, completion_tokens=10),
             )
 
@@ -100,6 +102,14 @@ async def test_a_killed_look_resumes_what_it_owes_and_judges_alike(url, tmp_path
     assert len(Looks(database).of("main")[0].attempts) == 4 * 26 == SqlStore(database).counts("gen1/gate")[0]
     undisturbed = await gate(f"sqlite:///{tmp_path}/undisturbed.db", Chance())
     assert verdict == undisturbed
+
+
+async def test_a_recorded_verdict_stands_where_lost_attempts_might_be_had_now(url):
+    """A run killed between the verdict and the stage's end: the attempts that it never had are not drawn again."""
+    verdict, later = await gate(url, Chance(lost=3)), Chance()
+    Looks(open_database(url)).close(verdict)
+    assert await gate(url, later) == verdict
+    assert later.played == []
 
 
 async def test_another_choice_of_sealed_tasks_is_no_way_to_a_second_look(url):
