@@ -1,11 +1,14 @@
 """A model behind an OpenAI-compatible URL: vLLM with all that we need, others with what they offer.
 
 Knows HTTP and that protocol. A server that calls itself vLLM is asked for token ids, for stop strings kept in the text
-and for constrained choices; another is not, for it might refuse the unknown fields.
+and for constrained choices; another is not, for it might refuse the unknown fields. Another would cut stop strings off,
+and with them the end of an answer: it is told none, and its text is cut here.
 """
 
 import asyncio
 import os
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import httpx
@@ -13,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from rsi.config import ModelSettings
 from rsi.errors import ContextOverflow, InfrastructureError, IntegrityError, UserError
+from rsi.models.stops import through_stop
 from rsi.types import Completion, ModelRequest
 
 UNKNOWN = -1  # a token whose id the server did not tell; counted, never trained on
@@ -33,6 +37,7 @@ class _Models(BaseModel):
 
 
 class _Token(BaseModel):
+    token: str = ""
     logprob: float
 
 
@@ -84,7 +89,7 @@ class OpenAIModel:
         answer = self._parse(_Answer, await self._send("POST", "/chat/completions", body))
         if not answer.choices:
             raise InfrastructureError(f"{self._url}: the server answered without a choice")
-        completion = _completion(answer, name)
+        completion = _completion(answer, name, request.stop)
         if request.choices and completion.text not in request.choices:
             raise UserError(f"{self._url}: the server ignores choices (structured_outputs); serve the model with vLLM")
         if completion.prompt_ids[: len(request.prefix_ids)] != request.prefix_ids:
@@ -171,27 +176,31 @@ def _body(request: ModelRequest, name: str, vllm: bool) -> dict[str, Any]:
         "seed": request.seed % 2**31,  # servers differ in how much they take
         "logprobs": True,
     }
-    if request.stop:
-        body["stop"] = list(request.stop)
     if vllm:
+        if request.stop:
+            body["stop"] = list(request.stop)
         body |= {"return_token_ids": True, "include_stop_str_in_output": True}
         if request.choices:
             body["structured_outputs"] = {"choice": list(request.choices)}
     return body
 
 
-def _completion(answer: _Answer, name: str) -> Completion:
+def _completion(answer: _Answer, name: str, stop: Sequence[str]) -> Completion:
     choice = answer.choices[0]
-    logprobs = [token.logprob for token in (choice.logprobs and choice.logprobs.content) or []]
-    ids = choice.token_ids if choice.token_ids is not None else [UNKNOWN] * len(logprobs)
-    if logprobs and len(ids) != len(logprobs):
-        raise InfrastructureError(f"the server gave {len(ids)} token ids but {len(logprobs)} log-probabilities")
+    said, tokens = choice.message.content or "", (choice.logprobs and choice.logprobs.content) or []
+    text = said if choice.token_ids is not None else through_stop(said, stop)
+    if text != said:
+        ends = accumulate(len(token.token) for token in tokens)
+        tokens = tokens[: 1 + sum(end < len(text) for end in ends)]
+    ids = choice.token_ids if choice.token_ids is not None else [UNKNOWN] * len(tokens)
+    if tokens and len(ids) != len(tokens):
+        raise InfrastructureError(f"the server gave {len(ids)} token ids but {len(tokens)} log-probabilities")
     prompt = answer.prompt_token_ids
     return Completion(
-        text=choice.message.content or "",
+        text=text,
         prompt_ids=tuple(prompt) if prompt is not None else (UNKNOWN,) * answer.usage.prompt_tokens,
         token_ids=tuple(ids),
-        logprobs=tuple(logprobs),
+        logprobs=tuple(token.logprob for token in tokens),
         policy_version=name,
-        finish="length" if choice.finish_reason == "length" else "stop",
+        finish="length" if choice.finish_reason == "length" and text == said else "stop",
     )

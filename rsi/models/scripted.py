@@ -19,6 +19,7 @@ from pydantic import Field, ValidationError
 from rsi.config import first_problem
 from rsi.errors import ContextOverflow, IntegrityError, UserError
 from rsi.ids import digest
+from rsi.models.stops import through_stop
 from rsi.types import Completion, Message, ModelRequest, Record
 
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -74,7 +75,7 @@ class ScriptedModel:
         if request.choices:
             replies = {c: w for c, w in replies.items() if c in request.choices} or dict.fromkeys(request.choices, 1.0)
         text, share = _choose(replies, request)
-        text, cut = _stopped(text, request.stop), request.sampling.max_new_tokens
+        text, cut = through_stop(text, request.stop), request.sampling.max_new_tokens
         sampled = text.encode()
         finish, limited = ("length", sampled[:cut]) if len(sampled) > cut and not request.choices else ("stop", sampled)
         return Completion(
@@ -111,9 +112,3 @@ def _choose(replies: dict[str, float], request: ModelRequest) -> tuple[str, floa
     rng = random.Random(digest(["scripted", request.seed]))
     text = rng.choices(list(replies), weights)[0]
     return text, weights[list(replies).index(text)] / sum(weights)
-
-
-def _stopped(text: str, stop: tuple[str, ...]) -> str:
-    """Up to and with the first stop string."""
-    ends = [text.index(s) + len(s) for s in stop if s in text]
-    return text[: min(ends)] if ends else text

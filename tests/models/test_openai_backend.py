@@ -60,8 +60,10 @@ async def test_a_server_that_is_not_there():
 async def test_another_server_is_sent_no_field_of_vllm():
     with serving(MODEL, owner="someone") as server:
         model = OpenAIModel(ModelSettings(id=server.url))
-        answer = await model.generate(ask(stop=("d",)))
-        assert server.bodies[-1].keys().isdisjoint({"return_token_ids", "include_stop_str_in_output"})
+        cut = await model.generate(ask(stop=("e", "d")))
+        assert (cut.text, cut.finish, len(cut.token_ids)) == ("re", "stop", 2), "the server would drop the stop string"
+        answer = await model.generate(ask())
+        assert server.bodies[-2].keys().isdisjoint({"return_token_ids", "include_stop_str_in_output", "stop"})
         assert set(answer.token_ids) == set(answer.prompt_ids) == {UNKNOWN}
         assert len(answer.token_ids) == len(answer.logprobs) == 3
         with pytest.raises(UserError, match="ignores choices"):
