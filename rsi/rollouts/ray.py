@@ -134,17 +134,24 @@ class RayExecutor:
 
 
 def _connect(workers: int) -> tuple[Any, bool]:
-    """Ray, and whether it was started here. Its settings that are read at import are set before it."""
+    """Ray, and whether it was started here. Its settings that are read at import are set before it. UserError where Ray
+    is missing, or the cluster that RAY_ADDRESS names does not answer."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # else Ray listens on the public address
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-    import ray
-
+    try:
+        import ray
+    except ImportError:
+        raise UserError("rollouts.executor: Ray is not installed; pip install 'rsi[ray]', or use 'local'") from None
     if ray.is_initialized():
         return ray, False
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if os.environ.get("RAY_ADDRESS"):
-        ray.init(**quiet)
+        try:
+            ray.init(**quiet)
+        except (ConnectionError, RuntimeError) as error:  # nobody answers, or a cluster of another version
+            why = (str(error).strip() or "no reason given").splitlines()[0]
+            raise UserError(f"RAY_ADDRESS: no Ray cluster to use there ({why}); start it, or unset it") from None
     else:
         memory = OBJECT_STORE_BYTES
         ray.init(num_cpus=workers, include_dashboard=False, object_store_memory=memory, **quiet)
