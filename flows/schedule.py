@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from flows.generation import PLAIN, Opener, production, stages_as_tasks
 from flows.server import prefect_api
 from rsi.config import load_settings
-from rsi.errors import LeaseHeld, UserError
+from rsi.errors import LeaseHeld, RsiError, UserError
 
 
 def serve(settings_path: Path, cron: str) -> None:
@@ -60,7 +60,7 @@ async def run_tick(settings_path: Path, opener: Opener) -> State[None] | None:
             await stages_as_tasks(run, [run.next_owed()], [])
     except LeaseHeld as error:
         return _ended(Cancelled(message=f"skipped: {error}"))
-    except UserError as error:
+    except RsiError as error:
         return _ended(Failed(message=str(error)))
     return None
 
