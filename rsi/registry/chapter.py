@@ -12,7 +12,9 @@ Curve = list[tuple[int, float]]  # (step, value)
 
 @dataclass(frozen=True)
 class Chapter:
-    """One generation's pair with what is known of it. `contract` and `report` are the texts of these files."""
+    """One generation's pair with what is known of it. `contract` and `report` are the texts of these files.
+
+    `generation` is told where it did not make the pair: one that changed nothing judges the champion's own."""
 
     record: PairRecord
     harness: HarnessConfig | None = None
@@ -21,6 +23,11 @@ class Chapter:
     verdict: Verdict | None = None
     contract: str = ""
     report: str = ""
+    generation: int | None = None
+
+    @property
+    def number(self) -> int:
+        return self.record.generation if self.generation is None else self.generation
 
     def params(self) -> dict[str, str]:
         """What the pair is made of, so that harness versions stand side by side in a table."""

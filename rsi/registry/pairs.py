@@ -41,8 +41,8 @@ class Mirror:
     def publish(self, chapter: Chapter) -> None:
         """Mirror a generation: its run with parameters, figures, curves and documents, and its pair as a version."""
         record = chapter.record
-        with self._reported(f"generation {record.generation} of '{record.lineage}'"):
-            run = self._run(record.lineage, record.generation)
+        with self._reported(f"generation {chapter.number} of '{record.lineage}'"):
+            run = self._run(record.lineage, chapter.number)
             known, now = run.data, int(time.time() * 1000)
             params = {key_of(k): v[:500] for k, v in chapter.params().items() if key_of(k) not in known.params}
             figures = {key_of(k): v for k, v in chapter.metrics().items()}
