@@ -167,7 +167,7 @@ class Skill(Record):
 
 class StopHook(Record):
     """May block the end of an episode `max_blocks` times, saying `message`. `command` runs in the sandbox (exit 0 lets
-    the episode end); `builtin` is one of the harness's own conditions. Exactly one of both; neither sees the verifier."""
+    the episode end); `builtin` is one of the harness's own conditions. Exactly one of both; none sees the verifier."""
 
     name: str
     message: str
@@ -249,7 +249,7 @@ Change = Annotated[
 
 
 class Edit(Record):
-    """A typed change of an HCP document, from a catalogue. `families`: the open families it is meant for (none: all)."""
+    """A typed change of an HCP document, from a catalogue. `families`: the open ones it is meant for (none: all)."""
 
     name: str
     families: tuple[str, ...] = ()
@@ -443,7 +443,7 @@ class Attribution(Record):
 
 
 class Discovery(Record):
-    """Tasks a little beyond the pair. `passes[task id]` of `draws` under the champion, an entry for each task screened."""
+    """Tasks a little beyond the pair. `passes[task id]` of `draws` under the champion, an entry a screened task."""
 
     tasks: tuple[OpenTask, ...]  # all screened tasks, new variants included
     draws: int

@@ -22,10 +22,6 @@ def points(rate: Rate | None) -> str:
     return f"{100 * rate.value:+.0f} pp [{100 * rate.low:+.0f}, {100 * rate.high:+.0f}] n={rate.n}"
 
 
-def counts(passes: int, n: int) -> str:
-    return f"{passes} of {n}" if n else NONE
-
-
 def pooled(point: CoveragePoint | None) -> str:
     """Pooled pass rate over every attempt that was spent."""
     return percent(wilson(point.passes, point.attempts)) if point else NONE

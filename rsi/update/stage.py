@@ -69,7 +69,7 @@ async def update(
 
 def exploration(harness: HarnessConfig) -> HarnessConfig:
     """The harness as training drives it: the same document at its own temperature, but never so cold that draws stop to
-    differ (GRPO learns from differences), and over the whole distribution, whose log-probabilities are the learner's."""
+    differ (GRPO learns from differences), and over the whole distribution: its log-probabilities are the learner's."""
     temperature = max(harness.sampling.temperature, COLDEST)
     return harness.model_copy(
         update={"sampling": harness.sampling.model_copy(update={"temperature": temperature, "top_p": 1.0})}
