@@ -143,17 +143,23 @@ class Engine:
         base = self._settings.policy_version
         version = base if isinstance(base, str) else base()
 
+        waiting = dict(tickets)
+        last: list[tuple[_Ticket, Completion]] = []
+
         def finish(row: Row, why: Finish) -> None:
-            tickets[row].future.set_result(
-                Completion(
-                    text=self._renderer.decode(row.tokens),
-                    prompt_ids=row.prompt,
-                    token_ids=tuple(row.tokens),
-                    logprobs=tuple(row.logprobs),
-                    policy_version=version if row.adapter == BASE else row.adapter,
-                    finish=why,
-                )
+            ticket = waiting.pop(row)
+            answer = Completion(
+                text=self._renderer.decode(row.tokens),
+                prompt_ids=row.prompt,
+                token_ids=tuple(row.tokens),
+                logprobs=tuple(row.logprobs),
+                policy_version=version if row.adapter == BASE else row.adapter,
+                finish=why,
             )
+            if all(other.gone for other in waiting.values()):
+                last.append((ticket, answer))  # its owner may train next: the module must be itself again by then
+            else:
+                ticket.future.set_result(answer)
 
         training = self._model.training
         self._model.eval()  # no dropout in what is sampled
@@ -162,6 +168,8 @@ class Engine:
                 decode(model, self._renderer, list(tickets), finish)
         finally:
             self._model.train(training)
+        for ticket, answer in last:
+            ticket.future.set_result(answer)
 
     def _with_adapters(self, batch: list[tuple[_Ticket, Row]]) -> dict[Row, _Ticket]:
         tickets: dict[Row, _Ticket] = {}

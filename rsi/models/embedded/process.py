@@ -16,7 +16,7 @@ from rsi.models.embedded.fetch import ModelFolder
 
 START_SECONDS = 180.0
 # For a process that runs torch beside others. Threads that wait must sleep: spinning made two threads on two busy cores
-# ten times slower. Freed tensors stay with the allocator: faulting their pages in again cost up to a third of a prefill.
+# ten times slower. Freed tensors stay with the allocator: faulting their pages in again cost a third of a prefill.
 ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",
     "MALLOC_MMAP_THRESHOLD_": "4294967296",

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import threading
 from asyncio import StreamReader, StreamWriter
