@@ -503,7 +503,7 @@ class Look(Record):
     candidate: str
     contract: str
     sealed: str  # digest of the sealed shard
-    attempts: tuple[str, ...]  # owed: "purpose/pair/task/draw"; seed and sandbox follow from these
+    attempts: tuple[str, ...]  # owed: "run seed/purpose/pair/task/draw"; with the lineage these decide the seeds
 
 
 class ClauseResult(Record):

@@ -50,7 +50,7 @@ async def judge(
         candidate=candidate.digest,
         contract=contract.digest,
         sealed=digest([task.digest for task in tasks]),
-        attempts=owed(tasks, [pair for pair, _ in cells.values()], draws, purpose),
+        attempts=owed(tasks, [pair for pair, _ in cells.values()], draws, f"seed{scene.seed}/{purpose}"),
     )
     if (judged := open_look(look)) is not None:
         return judged
@@ -76,7 +76,7 @@ def sealed_tasks(scene: Scene, contract: Contract, settings: GateSettings) -> tu
 
 
 def owed(tasks: Sequence[Task], pairs: Sequence[Pair], draws: int, purpose: str) -> tuple[str, ...]:
-    """What a look owes, one "purpose/pair/task/draw" an attempt, each once. Seed and sandbox follow from these."""
+    """What a look owes, one "purpose/pair/task/draw" an attempt, each once; its seed follows from these."""
     names = dict.fromkeys(pair.digest for pair in pairs)
     return tuple(f"{purpose}/{pair}/{task.id}/{k}" for pair in names for task in tasks for k in range(draws))
 

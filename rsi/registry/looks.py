@@ -34,8 +34,8 @@ class Looks:
             if present:
                 raise UserError(
                     f"lineage '{look.lineage}': generation {present[0].generation} has had its look at this shard "
-                    f"(candidate {present[0].candidate[:12]}), and there is no second look; restore the contract and "
-                    "the gate settings that it was opened with, and run again"
+                    f"(candidate {present[0].candidate[:12]}), and there is no second look; restore the "
+                    "contract, the seed and the gate settings that it was opened with, and run again"
                 )
             row = look.model_dump(include={"lineage", "generation", "champion", "candidate", "sealed"})
             connection.execute(insert(looks).values(**row, digest=look.digest, opened_at=time.time(), body=body(look)))

@@ -73,13 +73,13 @@ class Chance:
         pass
 
 
-async def gate(url, executor, settings=SETTINGS):
+async def gate(url, executor, settings=SETTINGS, seed=0):
     database, bank = open_database(url), Bank()
     recording = Recording(bank, executor, SqlStore(database), "none", "agent", lambda *_: None, lambda *_: None)
     scene = Scene(
         lineage="main",
         generation=1,
-        seed=0,
+        seed=seed,
         champion=OLD,
         document="",
         harness=HarnessConfig(document_digest="h", system=""),
@@ -118,4 +118,13 @@ async def test_another_choice_of_sealed_tasks_is_no_way_to_a_second_look(url):
     fresh = Chance()
     with pytest.raises(UserError, match="no second look"):
         await gate(url, fresh, GateSettings(seen_instances=24, unseen_families=6))
+    assert fresh.played == []
+
+
+async def test_another_seed_is_no_way_to_other_draws_of_the_same_look(url):
+    with pytest.raises(Killed):
+        await gate(url, Chance(lives=30))
+    fresh = Chance()
+    with pytest.raises(UserError, match="no second look"):
+        await gate(url, fresh, seed=1)
     assert fresh.played == []
