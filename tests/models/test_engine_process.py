@@ -72,8 +72,9 @@ async def test_killed_and_started_again(model_folder, adapters_root):
     await asyncio.to_thread(process.start)
     client = pickle.loads(pickle.dumps(EngineClient(process.address)))
     first = await client.generate(ask())
-    flying = [asyncio.create_task(client.generate(ask("Count.", tokens=2000, seed=n))) for n in range(3)]
-    await asyncio.sleep(0.5)
+    os.kill(process.pid, signal.SIGSTOP)  # so that none is answered before the kill
+    flying = [asyncio.create_task(client.generate(ask("Count.", seed=n))) for n in range(3)]
+    await asyncio.sleep(0.2)
     os.kill(process.pid, signal.SIGKILL)
     ended = await asyncio.gather(*flying, return_exceptions=True)
     assert all(isinstance(error, InfrastructureError) and "gone" in str(error) for error in ended)
