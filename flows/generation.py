@@ -20,7 +20,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.server import prefect_api
 from rsi.config import RunSettings
-from rsi.generation import STAGES
+from rsi.results import STAGES
 
 Say = Callable[[str], None]
 SETTLE_SECONDS = 15.0

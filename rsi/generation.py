@@ -7,21 +7,18 @@ Knows the pure rooms and the ports; it must not know models, sandboxes, database
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from rsi.config import RunSettings
 from rsi.discovery.stage import discover
-from rsi.errors import IntegrityError
+from rsi.errors import IntegrityError, UserError
 from rsi.expansion.stage import expand
 from rsi.gate.contract import Contract
 from rsi.gate.stage import judge
 from rsi.hcp.document import Document, parse
 from rsi.ports import Certifier, Draw, LookBook, Proposer, Registry, Scene, Store, TaskBank
-from rsi.results import Judgement, Results
+from rsi.results import STAGES, Judgement, Results
 from rsi.types import Edit, OpenTask, Pair, PairRecord
 from rsi.update.stage import Training, update
-
-STAGES = ("start", "discovery", "expansion", "update", "gate", "promotion", "report")
 
 
 @dataclass(frozen=True)
@@ -61,14 +58,6 @@ class Cycle(Results):
             "report": self._report,
         }
 
-    def owed(self, generations: int) -> Sequence[int]:
-        """Generations 1..`generations` whose last stage is not committed."""
-        return [n for n in range(1, generations + 1) if not self.done(n, STAGES[-1])]
-
-    def next_owed(self) -> int:
-        """The generation that is under way, or the next one."""
-        return next(n for n in count(1) if not self.done(n, STAGES[-1]))
-
     async def stage(self, name: str, generation: int) -> None:
         """Run one stage unless its output is committed already."""
         if not self.done(generation, name):
@@ -84,8 +73,13 @@ class Cycle(Results):
         champion = self.registry.current(self.lineage)
         if champion is None:
             raise IntegrityError(f"lineage {self.lineage} has no champion to start from")
+        if n > 1 and (first := self.bank()) != self.settings.bank:
+            raise UserError(
+                f"lineage '{self.lineage}' runs bank '{first}', not '{self.settings.bank}'; start another lineage"
+            )
         self.parts.say(f"generation {n}: champion {champion.pair.name}")
-        return json.dumps({"champion": champion.pair.digest, "bank": self.parts.bank.digest})
+        started = {"champion": champion.pair.digest, "bank": self.settings.bank, "bank digest": self.parts.bank.digest}
+        return json.dumps(started)
 
     async def _discover(self, n: int) -> str:
         parts, scene, history = self.parts, self._scene(n), [self.discovered(k) for k in range(1, n)]

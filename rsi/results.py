@@ -1,10 +1,14 @@
 """What a lineage's generations came to, read from committed stages alone."""
 
 import json
+from collections.abc import Sequence
+from itertools import count
 
 from rsi.errors import IntegrityError
 from rsi.ports import Registry, Store
 from rsi.types import Discovery, Expansion, PairRecord, Record, Update, Verdict
+
+STAGES = ("start", "discovery", "expansion", "update", "gate", "promotion", "report")
 
 
 class Judgement(Record):
@@ -23,9 +27,21 @@ class Results:
     def done(self, n: int, stage: str) -> bool:
         return self.store.stage(self.lineage, n, stage) is not None
 
+    def owed(self, generations: int) -> Sequence[int]:
+        """Generations 1..`generations` whose last stage is not committed."""
+        return [n for n in range(1, generations + 1) if not self.done(n, STAGES[-1])]
+
+    def next_owed(self) -> int:
+        """The generation that is under way, or the next one."""
+        return next(n for n in count(1) if not self.done(n, STAGES[-1]))
+
     def champion(self, n: int) -> PairRecord:
         """The champion that generation `n` started from."""
         return self._pair(json.loads(self._output(n, "start"))["champion"])
+
+    def bank(self) -> str:
+        """The bank that the lineage began with."""
+        return str(json.loads(self._output(1, "start"))["bank"])
 
     def discovered(self, n: int) -> Discovery:
         return Discovery.model_validate_json(self._output(n, "discovery"))

@@ -251,7 +251,7 @@ Change = Annotated[
 class Edit(Record):
     """A typed change of an HCP document, from a catalogue. `families`: the open ones it is meant for (none: all)."""
 
-    name: str
+    name: str = Field(max_length=60)
     families: tuple[str, ...] = ()
     change: Change
 

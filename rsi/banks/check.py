@@ -45,8 +45,11 @@ async def check_bank(
         progress(done, len(tasks))
         return certificate.reason or (scan(task) or "" if task.split != "sealed" else "")
 
-    async with asyncio.TaskGroup() as group:
-        running = [group.create_task(problem(task)) for task in tasks]
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(problem(task)) for task in tasks]
+    except ExceptionGroup as failures:  # one broken sandbox tells as much as all of them
+        raise failures.exceptions[0] from None
     return _rows(tasks, [job.result() for job in running])
 
 

@@ -17,7 +17,7 @@ from rsi.banks.reason import REASON
 from rsi.banks.salt import salt_digest
 from rsi.banks.shell import SHELL
 from rsi.errors import UserError
-from rsi.ids import canonical, digest, digest_tree, seed_of
+from rsi.ids import canonical, digest, digest_file, digest_tree, seed_of
 from rsi.types import OpenTask, Recipe, Split, Task, TaskKey
 
 TABLES: Mapping[str, Table] = {"shell": SHELL, "reason": REASON}
@@ -34,7 +34,7 @@ class GeneratedBank:
         self.salt_digest = salt_digest(salt)
         self._salt = salt
         self._table = TABLES[definition.generator]
-        self._digest = digest([definition, digest_tree(Path(__file__).parent, "*.py")])
+        self._digest = digest([definition, _code(definition.generator)])
         self._split = lru_cache(maxsize=16)(self._make_split)
 
     @property
@@ -169,6 +169,13 @@ def open_bank(folder: Path, salt: bytes) -> GeneratedBank:
         if name not in table:
             raise UserError(f"{path}: 'families.{name}': the generator '{definition.generator}' has no such family")
     return GeneratedBank(definition, salt)
+
+
+def _code(generator: str) -> list[str]:
+    """Digests of the code that decides what a task is: the generator's families, and how instances are drawn."""
+    here = Path(__file__).parent
+    shared = [digest_file(here / name) for name in ("content.py", "instance.py", "generated.py")]
+    return [digest_tree(here / generator, "*.py"), *shared]
 
 
 def _share(raw: bytes) -> float:

@@ -16,6 +16,15 @@ app.add_typer(documents.app, name="hcp")
 app.add_typer(banks.app, name="bank")
 app.add_typer(machine.model_app, name="model")
 
+DISK = {
+    errno.ENOSPC: "free some space, or set RSI_HOME to another disk",
+    errno.EDQUOT: "free some space, or set RSI_HOME to another disk",
+    errno.EROFS: "set RSI_HOME to a folder that can be written",
+    errno.EACCES: "set RSI_HOME to a folder that can be written",
+    errno.ENOTDIR: "set RSI_HOME to a folder",
+    errno.EEXIST: "set RSI_HOME to a folder",
+}
+
 
 def main() -> None:
     """Run the command line. A user's mistake is one line on stderr and exit code 2, never a traceback."""
@@ -26,9 +35,11 @@ def main() -> None:
     except KeyboardInterrupt:
         fail("interrupted; run the same command again to continue", 130)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
+        if error.errno not in DISK:
             raise
-        fail(f"{error.filename or 'writing'}: {error.strerror}; free some space or set RSI_HOME to another disk")
+        fail(f"{error.filename or 'writing'}: {error.strerror}; {DISK[error.errno]}")
+    except ModuleNotFoundError as error:
+        fail(f"the package '{error.name}' is not installed; run `pip install 'rsi[all]'`")
 
 
 def fail(message: str, code: int = 2) -> None:

@@ -69,9 +69,8 @@ def demo(generations: Generations = None, model: ModelId = None) -> None:
 def status(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
     """The table of a lineage's generations so far."""
     from rsi.wiring.results import dump_results, show_results
-    from rsi.wiring.run import settle
 
-    chosen = settle(load(settings), _to_stderr)
+    chosen = settled(settings)
     if as_json:
         print(dump_results(chosen))
     else:
@@ -81,9 +80,8 @@ def status(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
 def report(settings: SettingsPath = DEMO) -> None:
     """Write the lineage's reports, and MLflow's mirror of it, anew from the store."""
     from rsi.wiring.results import rewrite_reports
-    from rsi.wiring.run import settle
 
-    rewrite_reports(settle(load(settings), _to_stderr), print)
+    rewrite_reports(settled(settings), print)
 
 
 def schedule(
@@ -94,14 +92,20 @@ def schedule(
     from flows import prepare_environment
     from rsi.config import home
     from rsi.wiring.models import fetch_embedded
-    from rsi.wiring.run import settle
 
     prepare_environment(home())
     from flows.schedule import check_cron, serve
 
     check_cron(cron)
-    fetch_embedded(settle(load(settings), _to_stderr).model, _to_stderr)
+    fetch_embedded(settled(settings).model, _to_stderr)
     serve(settings, cron)
+
+
+def settled(path: Path) -> "RunSettings":
+    """The settings in a file as they hold on this machine."""
+    from rsi.wiring.run import settle
+
+    return settle(load(path), _to_stderr)
 
 
 def load(path: Path, generations: int | None = None, model: str | None = None) -> "RunSettings":

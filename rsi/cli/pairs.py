@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rsi.cli.cycle import DEMO, AsJson, SettingsPath, load
+from rsi.cli.cycle import DEMO, AsJson, SettingsPath, settled
 
 Pair = Annotated[str, typer.Argument(help="A pair: its name or a beginning of its digest.")]
 
@@ -22,7 +22,7 @@ def compare(a: Pair, b: Pair, settings: SettingsPath = DEMO, as_json: AsJson = F
     from rsi.wiring.pairs import find_pair
     from rsi.wiring.pairs import lineage as pairs_of
 
-    records, _ = pairs_of(load(settings))
+    records, _ = pairs_of(settled(settings))
     left, right = find_pair(records, a), find_pair(records, b)
     rows = rows_of(left, right)
     if as_json:
@@ -38,7 +38,7 @@ def lineage(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
     from rsi.registry.compare import steps
     from rsi.wiring.pairs import lineage as pairs_of
 
-    found = steps(*pairs_of(load(settings)))
+    found = steps(*pairs_of(settled(settings)))
     if as_json:
         print(json.dumps([step._asdict() for step in found]))
         return
@@ -57,5 +57,5 @@ def rollback(
     """Make an earlier champion champion again; the history only grows."""
     from rsi.wiring.pairs import rollback as roll_back
 
-    record = roll_back(load(settings), to, reason)
+    record = roll_back(settled(settings), to, reason)
     print(f"champion of '{record.lineage}' is {record.pair.name} again")

@@ -67,8 +67,8 @@ def _side(name: str, rate: Rate | None) -> tuple[str, str]:
 def _budget(data: ReportData, console: Console) -> Table:
     table = _grid(console, Text("Budget"), "", "used", "limit")
     for figure in data.budget:
-        used = Text(f"{figure.used:.4g}", style="" if figure.kept else "red")
-        table.add_row(figure.name, used if figure.kept else used.append(" (over)"), f"{figure.limit:.4g}")
+        used = Text(f"{figure.used:,.6g}", style="" if figure.kept else "red")
+        table.add_row(figure.name, used if figure.kept else used.append(" (over)"), f"{figure.limit:,.6g}")
     return table
 
 

@@ -3,13 +3,14 @@
 Pure: knows records and ports. It must not know torch, TRL, or how a rollout is played.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rsi.errors import NothingLearned
 from rsi.ids import digest, seed_of
-from rsi.ports import RolloutFactory, Scene, Store, Trainer
+from rsi.ports import Certifier, RolloutFactory, Scene, Store, Trainer
 from rsi.types import AdapterRevision, HarnessConfig, Message, OpenTask, Pair, Recipe, TrainSettings, TrainSpec, Update
 from rsi.update.select import Screened, choose_tasks, informative_recipes, unique_tasks
 
@@ -25,6 +26,7 @@ class Training:
     trainer: Trainer
     rollouts: RolloutFactory
     store: Store
+    certify: Certifier
     sealed_scan: Callable[[OpenTask], str | None]
     progress: Callable[[str, int, int], None]
     base: str  # model folder
@@ -52,7 +54,7 @@ async def update(
     if not recipes:
         return Update(adapter=None, reason=f"no informative family: {_told(screened)} under the new harness")
     wanted = settings.steps * (settings.prompts_per_step + settings.backfill)
-    chosen = choose_tasks(screened, _fresh(scene, training, recipes, wanted), wanted)
+    chosen = choose_tasks(screened, await _fresh(scene, training, recipes, wanted), wanted)
     if not chosen:
         return Update(adapter=None, reason="no train task of an informative family is away from the sealed ones")
     spec = _spec(scene, training, settings, exploring, pair, chosen)
@@ -92,8 +94,9 @@ async def _screen(scene: Scene, pair: Pair, harness: HarnessConfig, tasks: Seque
     ]
 
 
-def _fresh(scene: Scene, training: Training, recipes: Sequence[Recipe], wanted: int) -> list[OpenTask]:
-    """About `wanted` new train instances, as many of each recipe. What lies near a sealed task is left out."""
+async def _fresh(scene: Scene, training: Training, recipes: Sequence[Recipe], wanted: int) -> list[OpenTask]:
+    """About `wanted` new train instances, as many of each recipe. What is near a sealed task, or does not prove itself,
+    is left out."""
     made = []
     each = -(-wanted // len(recipes))
     for recipe in recipes:
@@ -102,7 +105,8 @@ def _fresh(scene: Scene, training: Training, recipes: Sequence[Recipe], wanted: 
             task = scene.bank.make(recipe, seed, "train")
             if training.sealed_scan(task) is None:
                 made.append(task)
-    return made
+    proofs = await asyncio.gather(*(training.certify(task, scene.bank.key(task)) for task in made))
+    return [task for task, proof in zip(made, proofs, strict=True) if proof.passed]
 
 
 def _spec(

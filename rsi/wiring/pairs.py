@@ -8,6 +8,8 @@ from rsi.registry.champions import Champions, Promotion
 from rsi.registry.compare import find
 from rsi.registry.lease import acquire
 from rsi.registry.pairs import Mirror
+from rsi.registry.store import SqlStore
+from rsi.results import Results
 from rsi.types import PairRecord
 from rsi.wiring.results import opened
 
@@ -30,6 +32,9 @@ def lineage(settings: RunSettings) -> tuple[Sequence[PairRecord], Sequence[Promo
 def rollback(settings: RunSettings, to: str, reason: str) -> PairRecord:
     """Make an earlier champion champion again, in the store and then in MLflow's aliases."""
     with opened() as database, acquire(database, settings.lineage, "rsi rollback") as lease:
+        results = Results(settings.lineage, SqlStore(database), Champions(database))
+        if results.done(n := results.next_owed(), "start") and not results.done(n, "promotion"):
+            raise UserError(f"generation {n} of '{settings.lineage}' is under way; let `rsi run` finish it first")
         record = Champions(database, lease).rollback(settings.lineage, to, reason)
     Mirror(print).aliases(settings.lineage, record)
     return record

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from rsi.config import RunSettings, home
 from rsi.errors import UserError
+from rsi.gate.contract import load_contract
 from rsi.hcp.document import parse
 from rsi.registry.champions import Champions
 from rsi.registry.chapter import Chapter
@@ -55,7 +56,10 @@ class Records:
             update=results.updated(n),
             verdict=verdict,
             look=looks.get(verdict.look),
-            promoted=verdict.decision == "promote",
+            promoted=any(
+                step.look == verdict.look and step.kind == "promotion"
+                for step in Champions(self.database).history(self.settings.lineage)
+            ),
         )
 
     def until(self, n: int, budget: Sequence[BudgetFigure] = ()) -> ReportData:
@@ -98,17 +102,25 @@ def report(settings: RunSettings, database: Database, n: int, say: Callable[[str
     mirror.publish(
         Chapter(
             record=data.candidate,
+            generation=n,
             harness=parse(data.candidate.document, "recorded HCP document").harness(),
             expansion=data.expansion,
             update=data.update,
             verdict=data.verdict,
-            contract=inside(settings.contract).read_text(encoding="utf8"),
+            contract=_contract(settings, data),
             report=page,
         )
     )
     champion = Champions(database).current(settings.lineage)
     mirror.aliases(settings.lineage, champion, data.candidate)
     say(f"report: {path}")
+
+
+def _contract(settings: RunSettings, data: GenerationData) -> str:
+    """The contract's text, if the file still is the one that was judged by."""
+    path = inside(settings.contract)
+    same = data.look is not None and path.exists() and load_contract(path).digest == data.look.contract
+    return path.read_text(encoding="utf8") if same else ""
 
 
 def rewrite_reports(settings: RunSettings, say: Callable[[str], None]) -> None:

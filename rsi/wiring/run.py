@@ -23,6 +23,7 @@ from rsi.registry.engine import open_database
 from rsi.registry.lease import acquire
 from rsi.registry.looks import Looks
 from rsi.registry.store import SqlStore
+from rsi.results import Results
 from rsi.rollouts.local import LocalExecutor
 from rsi.rollouts.record import Recording
 from rsi.sandbox.host import check_not_bound
@@ -39,6 +40,8 @@ from rsi.wiring.training import LearnerSamples, Rollouts, learner_backend, make_
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
 Opener = Callable[[ModelSettings], AbstractAsyncContextManager[OpenModel]]
+
+AHEAD = 4  # sealed shards of later generations that no open task may come near
 
 
 def no_progress(purpose: str, done: int, total: int) -> None:
@@ -87,9 +90,12 @@ def settle(settings: RunSettings, say: Say) -> RunSettings:
 def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document]:
     """Contract, catalogue and founding document."""
     folder = bank_folder(place.settings.bank)
+    contract = load_contract(inside(place.settings.contract))
+    if contract.evaluation.bank not in (None, place.bank.definition.name):
+        raise UserError(f"contract '{contract.name}' is for bank '{contract.evaluation.bank}', not '{folder.name}'")
     document = load(start_document(place.settings.start, folder))
     document.harness()
-    return load_contract(inside(place.settings.contract)), load_catalogue(folder), document
+    return contract, load_catalogue(folder), document
 
 
 @asynccontextmanager
@@ -119,7 +125,8 @@ async def open_run(
                 spend=spending.draw,
                 progress=progress,
             )
-            training = _training(place, model, recording, spending)
+            owed = Results(settings.lineage, recording.store, Champions(database)).next_owed()
+            training = _training(place, model, recording, spending, owed)
             families = place.bank.definition.families
             if model.folder is None and settings.update.steps:
                 say(f"model '{settings.model.id}' cannot be trained: the harness alone is searched")
@@ -133,7 +140,7 @@ async def open_run(
                     bank=place.bank,
                     draw=functools.partial(_scoped_draw, recording, scope(settings)),
                     proposer=lambda pair: ModelProposer(model.backend, pair.adapters.get(training.specialist)),
-                    certify=functools.partial(_certify, place),
+                    certify=training.certify,
                     sealed_scan=training.sealed_scan,
                     catalogue=catalogue,
                     forbidden=[name for name, family in families.items() if family.role == "held_out"],
@@ -187,14 +194,15 @@ async def _certify(place: Place, task: Task, key: TaskKey) -> Certificate:
     return await certify(task, key, CheckVerifier(place.provider), place.provider)
 
 
-def _training(place: Place, model: OpenModel, recording: Recording, spending: Spending) -> Training:
+def _training(place: Place, model: OpenModel, recording: Recording, spending: Spending, generation: int) -> Training:
     settings = place.settings
     rollouts = settings.rollouts
     return Training(
         trainer=_trainer(model, spending, settings.model.max_batch),
         rollouts=Rollouts(place.bank, scope(settings), place.identity, rollouts.concurrency, rollouts.retries),
         store=recording.store,
-        sealed_scan=SealedScan(sealed(place)),
+        certify=functools.partial(_certify, place),
+        sealed_scan=SealedScan(sealed(place, generation)),
         progress=recording.progress,
         base=str(model.folder or ""),
         adapters=str(adapters()),
@@ -213,7 +221,7 @@ def _trainer(model: OpenModel, spending: Spending, max_batch: int) -> Trainer:
     return LearnerSamples(TrlTrainer(backend), model.absent, spending.train)
 
 
-def sealed(place: Place) -> list[Task]:
-    """The sealed tasks of every shard that the run's generations may look at."""
-    shards = range(place.settings.generations + 1)
+def sealed(place: Place, generation: int) -> list[Task]:
+    """The sealed tasks of every shard that this run, and a few after it, may look at; `generation` is the one owed."""
+    shards = range(max(place.settings.generations, generation) + AHEAD)
     return [task for shard in shards for task in place.bank.tasks("sealed", shard)]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from rsi.banks.catalogue import load_catalogue
 from rsi.banks.generated import open_bank
 from rsi.banks.salt import load_salt
 
@@ -19,20 +20,20 @@ generations = {generations}
 [rollouts]
 executor = "local"
 [discovery]
-tasks = 16
+tasks = 24
 proposals = 2
 [expansion]
-edits = 10
-attempts = 160
+edits = 24
+attempts = 500
 affected = 4
-control = 2
+control = 0
 selection = 24
 retry_control = 16
 [update]
 steps = 0
 [gate]
 seen_instances = 36
-unseen_families = 6
+unseen_families = 10
 """
 
 
@@ -40,11 +41,18 @@ def make_world(folder: Path, generations: int = 1) -> tuple[Path, Path]:
     """Settings and table for the home `folder`/home."""
     home = folder / "home"
     bank = open_bank(ROOT / "task_banks" / "reason", load_salt(home))
+    shown = {
+        edit.families[0]: edit.change.exemplars[0].request
+        for edit in load_catalogue(ROOT / "task_banks" / "reason")
+        if edit.name.startswith("exemplars-")
+    }
     rules = []
     for task in [t for s in ("train", "selection", "sealed") for shard in range(3) for t in bank.tasks(s, shard)]:
         answer = bank.key(task).reference
         solved = [[f"<answer>{answer}</answer>", 8.0], ["<answer>none</answer>", 2.0]]
-        rules.append({"contains": task.request, "needs": "<answer>", "replies": solved})
+        rules.append(
+            {"contains": task.request, "needs": shown.get(task.recipe.family, "never shown"), "replies": solved}
+        )
     rules.sort(key=lambda rule: -len(str(rule["contains"])))
     rules.append({"replies": [["I do not know.", 1.0]]})
     table, settings = folder / "table.json", folder / "settings.toml"
