@@ -12,7 +12,9 @@ test: $(INSTALLED)
 	$(BIN)/python -m pytest
 
 test-all: $(INSTALLED) check
+	$(BIN)/rsi model fetch
 	$(BIN)/python -m pytest -m "" --durations=15
+	$(MAKE) test-core
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -22,9 +22,11 @@ GATE = "/gate"  # a purpose of sealed draws ends so
 
 @dataclass
 class Spending:
-    """Attempts, sealed draws and training steps of a lineage, over all its runs."""
+    """Attempts, sealed draws and training steps of a lineage, over all its runs. `recorded` counts the attempts in the
+    store: those of training get there without being announced here."""
 
     limits: BudgetSettings
+    recorded: Callable[[], int]
     attempts: int
     sealed: int
     steps: int
@@ -32,9 +34,10 @@ class Spending:
     def draw(self, purpose: str, n: int) -> None:
         """Count `n` attempts before they are played. UserError where they would pass the budget."""
         sealed = n if purpose.endswith(GATE) else 0
-        self._allow("attempts", self.attempts + n, self.limits.attempts)
+        attempts = max(self.attempts, self.recorded()) + n
+        self._allow("attempts", attempts, self.limits.attempts)
         self._allow("sealed_draws", self.sealed + sealed, self.limits.sealed_draws)
-        self.attempts += n
+        self.attempts = attempts
         self.sealed += sealed
 
     def train(self, steps: int) -> None:
@@ -59,16 +62,20 @@ def spent(settings: RunSettings, database: Database) -> Spending:
     """What the lineage has spent so far, from what is recorded."""
     store, prefix = SqlStore(database), scope(settings)
     results = Results(settings.lineage, store, Champions(database))
-    attempts, sealed, steps, n = store.counts(f"{prefix}/")[0], 0, 0, 1
+
+    def recorded() -> int:
+        return store.counts(f"{prefix}/")[0]
+
+    sealed, steps, n = 0, 0, 1
     while results.done(n, "update"):
         adapter = results.updated(n).adapter
         steps += adapter.steps if adapter is not None else 0
         sealed += store.counts(f"{prefix}/gen{n}{GATE}")[0]
         n += 1
-    return Spending(settings.budget, attempts, sealed, steps)
+    return Spending(settings.budget, recorded, recorded(), sealed, steps)
 
 
-def recorded(settings: RunSettings, database: Database) -> Sequence[BudgetFigure]:
+def drawn(settings: RunSettings, database: Database) -> Sequence[BudgetFigure]:
     """The first three lines of a budget, from what is recorded."""
     used, limits = spent(settings, database), settings.budget
     return (

@@ -1,7 +1,9 @@
 """Which model backend `model.id` means, opened and closed; the embedded engine lives in its own process."""
 
 import asyncio
+import multiprocessing
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +60,8 @@ def fetch_embedded(settings: ModelSettings, say: Callable[[str], None]) -> None:
     """Fetch the embedded model where the settings ask for it and it is not there."""
     if settings.id == "embedded":
         say("model: the embedded model is fetched once (93 MB)")
-        fetch(home())
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:  # its memory comes back
+            process.submit(fetch, home()).result()
 
 
 def _light(settings: ModelSettings, kind: str, rest: Path) -> tuple[ModelBackend, str]:

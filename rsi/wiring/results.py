@@ -19,7 +19,7 @@ from rsi.registry.store import SqlStore
 from rsi.report.data import BudgetFigure, GenerationData, ReportData
 from rsi.report.terminal import show
 from rsi.results import Results
-from rsi.wiring.budget import recorded
+from rsi.wiring.budget import drawn
 from rsi.wiring.paths import inside, report_file
 
 
@@ -70,7 +70,7 @@ class Records:
             model=self.settings.model.id,
             generations=tuple(self.generation(k) for k in range(1, n + 1)),
             settings=self.settings.model_dump(mode="json"),
-            budget=(*recorded(self.settings, self.database), *budget),
+            budget=(*drawn(self.settings, self.database), *budget),
             places={
                 "report": str(report_file(self.settings, n)),
                 "MLflow": f"mlflow server --backend-store-uri {default_uri()} (or: make services)",
