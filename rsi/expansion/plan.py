@@ -35,11 +35,12 @@ class Plan:
 
 def ranked(catalogue: Sequence[Edit], fails: Sequence[OpenTask], loci: Sequence[Attribution]) -> list[Edit]:
     """Edits that name a failing family, in rounds so that every family has a first try before any has a second, those
-    with most failing tasks first; then general edits. Likelier kinds by the suspected locus come first."""
+    with most failing tasks first; then general edits. Likelier kinds by the suspected locus come first, and within a
+    kind the order of the catalogue holds."""
     failing = Counter(task.recipe.family for task in fails)
     suspected = Counter(a.locus for a in loci).most_common(1)
     kinds = BY_LOCUS.get(suspected[0][0] if suspected else Locus.CONFIGURATION, BY_LOCUS[Locus.CONFIGURATION])
-    by_kind = sorted(catalogue, key=lambda edit: (kinds.index(edit.change.kind), edit.name, edit.digest))
+    by_kind = sorted(catalogue, key=lambda edit: kinds.index(edit.change.kind))  # stable: within a kind as written
     named: dict[tuple[str, ...], list[Edit]] = {}
     for edit in by_kind:
         if set(edit.families) & set(failing):
