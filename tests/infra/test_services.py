@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -101,6 +102,7 @@ def test_kill_nine_leaves_no_orphan(keeper):
     assert not psutil.wait_procs(children, timeout=5)[1]
 
 
+@pytest.mark.skipif(find_spec("prefect") is None, reason="needs the extra flows")
 def test_a_taken_port_is_one_line_with_the_remedy(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("RSI_HOME", str(tmp_path))
     with socket.socket() as other:
