@@ -68,7 +68,7 @@ def work(
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides
     _log_to(Path(spec.workdir))
-    os.environ |= {"OMP_NUM_THREADS": str(spec.threads), "OMP_WAIT_POLICY": "PASSIVE"}  # spinning starves other cores
+    os.environ |= {"OMP_NUM_THREADS": str(spec.threads), "GOMP_SPINCOUNT": "30000"}  # long spinning starves other cores
     os.environ |= {"TRL_EXPERIMENTAL_SILENCE": "1", "HF_HUB_OFFLINE": "1"}
     from rsi.update.trl.training import train  # here: loads torch, which the driver must not
 
