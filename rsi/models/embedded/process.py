@@ -16,8 +16,8 @@ from rsi.models.embedded.fetch import ModelFolder
 
 START_SECONDS = 180.0
 # For a process that runs torch beside others. Threads that wait spin for some 100 microseconds, then sleep: not at all
-# made a decode step's matrix products 1.5 times slower, GNU OpenMP's default made two threads on two busy cores ten times
-# slower. Freed tensors stay with the allocator: faulting their pages in again cost up to a third of a prefill.
+# made the matrix products of a decode step 1.5 times slower, GNU OpenMP's default made two threads on two busy cores
+# ten times slower. Freed tensors stay with the allocator: faulting their pages in again cost a third of a prefill.
 ENVIRONMENT = {
     "GOMP_SPINCOUNT": "30000",
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
