@@ -43,6 +43,7 @@ def test_a_rerun_continues_from_where_it_is(world):
     assert sqlite3.connect(database).execute("select count(*) from attempts").fetchone() == before
 
 
+@pytest.mark.slow
 def test_lineage_compare_and_rollback(world):
     folder, settings, *_ = world
     home = folder / "home"
