@@ -36,13 +36,8 @@ def contents(request: str, files: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(_bodies(files))) or (" ".join(sorted(_tokens(request, files))),)
 
 
-def near_sealed(task: Task, sealed: Sequence[Task]) -> str | None:
-    """Why `task` is near one of `sealed`, without saying what that one holds; None where it is near none."""
-    return SealedScan(sealed)(task)
-
-
 class SealedScan:
-    """The scan with its index built once: `scan(task)` as `near_sealed`."""
+    """`scan(task)` says why a task is near a sealed one, without saying what that one holds, or None. Indexed once."""
 
     def __init__(self, sealed: Sequence[Task]) -> None:
         self._bodies = {body for task in sealed for body in _bodies(task.files)}

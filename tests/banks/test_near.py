@@ -1,6 +1,6 @@
 import pytest
 
-from rsi.banks.near import contents, masked, near_sealed, slots
+from rsi.banks.near import SealedScan, contents, masked, slots
 from rsi.types import Recipe, Task
 
 
@@ -32,7 +32,7 @@ SEALED = [
     ],
 )
 def test_near(near: Task):
-    reason = near_sealed(near, SEALED)
+    reason = SealedScan(SEALED)(near)
     assert reason
     assert not any(secret in reason for secret in ("pear", "12", "hello", "csv"))  # the reason gives nothing away
 
@@ -49,11 +49,11 @@ def test_near(near: Task):
     ],
 )
 def test_far(far: Task):
-    assert near_sealed(far, SEALED) is None
+    assert SealedScan(SEALED)(far) is None
 
 
 def test_nothing_is_near_no_sealed_task():
-    assert near_sealed(SEALED[0], []) is None
+    assert SealedScan([])(SEALED[0]) is None
 
 
 def test_slots_and_masks():
