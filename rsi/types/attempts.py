@@ -1,0 +1,90 @@
+"""Attempts: one episode of one pair on one task under one seed."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from rsi.types.harness import HarnessConfig
+from rsi.types.model import Completion
+from rsi.types.record import Record
+from rsi.types.tasks import Split, Task, TaskKey
+
+
+class Termination(StrEnum):
+    ANSWERED = "answered"  # an answer tag, or the last action was taken
+    NO_ACTION = "no_action"  # the model's text held no action
+    TURNS = "turns"
+    TOKENS = "tokens"
+    SECONDS = "seconds"
+    CONTEXT = "context"
+    INFRASTRUCTURE = "infrastructure"  # never scored
+
+
+class Turn(Record):
+    """One model turn and what came of it. `observation` is the bounded text that the next prompt shows."""
+
+    completion: Completion
+    action: str | None = None  # the command or tool call taken, or None
+    observation: str | None = None
+    exit_code: int | None = None
+
+
+class Score(Record):
+    """`reward` is the outcome in [0, 1]; `form` is 1.0 where a well-formed action or answer was given."""
+
+    reward: float = Field(ge=0, le=1)
+    passed: bool
+    form: float = Field(0.0, ge=0, le=1)
+    flags: tuple[str, ...] = ()  # tampering seen; a flagged attempt earns nothing
+    detail: str = ""  # for people; may name expectations, so it never enters a prompt
+
+
+class Cost(Record):
+    turns: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    model_seconds: float = 0.0
+    sandbox_seconds: float = 0.0
+    seconds: float = 0.0
+
+
+class AttemptSpec(Record):
+    """What identifies an attempt. `purpose` names stage and slice ("gen1/discovery/screen"), `draw` counts repeats."""
+
+    task_id: str
+    pair: str  # pair digest
+    purpose: str
+    draw: int
+    sandbox: str  # sandbox identity
+    seed: int
+
+
+class Job(Record):
+    """A picklable unit of work for an executor. The key goes to the verifier only, after the episode has ended."""
+
+    spec: AttemptSpec
+    task: Task
+    key: TaskKey
+    harness: HarnessConfig
+    adapter: str | None = None
+
+
+class Attempt(Record):
+    """One episode of one pair on one task under one seed. `score` is None where it was not scored (infrastructure)."""
+
+    id: str  # digest of spec
+    spec: AttemptSpec
+    family: str
+    split: Split
+    held_out: bool
+    termination: Termination
+    turns: tuple[Turn, ...]
+    output: str = ""
+    score: Score | None = None
+    cost: Cost = Cost()
+    error: str = ""
+    code_version: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.score is not None and self.score.passed

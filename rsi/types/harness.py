@@ -1,0 +1,60 @@
+"""The harness configuration: all that the episode loop reads."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from rsi.types.model import Sampling
+from rsi.types.record import Record
+
+
+class Exemplar(Record):
+    request: str
+    response: str
+
+
+class Skill(Record):
+    """Text shown when one of `triggers` (words) stands in the request."""
+
+    name: str
+    triggers: tuple[str, ...]
+    text: str
+
+
+class StopHook(Record):
+    """May block the end of an episode `max_blocks` times, saying `message`. `command` runs in the sandbox (exit 0 lets
+    the episode end); `builtin` is one of the harness's own conditions. Exactly one of both; none sees the verifier."""
+
+    name: str
+    message: str
+    builtin: Literal["no_action", "empty_output", "error_exit"] | None = None
+    command: str | None = None
+    timeout: float = Field(5.0, gt=0, le=60)
+    max_blocks: int = Field(1, ge=1, le=5)
+    fail: Literal["open", "closed"] = "open"
+
+
+class Budgets(Record):
+    """Limits of one episode; tokens are sampled tokens, `seconds` wall time inside the sandbox and model together."""
+
+    turns: int = Field(1, ge=1, le=50)
+    tokens: int = Field(128, ge=1, le=32768)
+    seconds: float = Field(120.0, gt=0, le=3600)
+    output_chars: int = Field(2000, ge=100, le=100_000)  # of tool output shown to the model, per command
+
+
+class HarnessConfig(Record):
+    """A parsed HCP document: all that the episode loop reads. `document_digest` identifies the whole document."""
+
+    document_digest: str
+    system: str
+    answer_format: str = ""
+    protocol: Literal["text"] = "text"
+    tools: tuple[str, ...] = ("shell",)  # of: shell, read, write; empty for banks without a sandbox
+    exemplars: tuple[Exemplar, ...] = ()
+    shots: int = Field(0, ge=0, le=8)  # how many exemplars a request is shown
+    skills: tuple[Skill, ...] = ()
+    stop_hooks: tuple[StopHook, ...] = ()
+    sampling: Sampling = Sampling(temperature=1.0, top_p=1.0, max_new_tokens=64)
+    budgets: Budgets = Budgets()
+    list_files: bool = False  # whether the request is followed by the names of the workspace's files

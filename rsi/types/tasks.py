@@ -1,0 +1,88 @@
+"""Tasks, their secret keys, and the proof that a task holds."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from rsi.types.record import Record
+
+Split = Literal["train", "selection", "sealed"]
+
+
+class Recipe(Record):
+    """What a generator makes an instance from, besides its seed. `difficulty` counts from 1."""
+
+    family: str
+    difficulty: int = Field(1, ge=1, le=5)
+
+
+class Task(Record):
+    """What an agent may see of a task, and nothing more: no reference, no check."""
+
+    id: str
+    bank: str
+    recipe: Recipe
+    split: Split
+    instance: int  # the generator's seed; for sealed tasks derived from the home's secret salt
+    held_out: bool = False  # an unseen family
+    request: str
+    files: Mapping[str, str] = Field(default_factory=dict)  # relative path -> text
+    needs_sandbox: bool = True
+
+
+class OpenTask(Task):
+    """A task that a proposer or a training set may hold: the type itself cannot hold a sealed one."""
+
+    split: Literal["train", "selection"]
+    held_out: Literal[False] = False
+
+
+class OutputCheck(Record):
+    """The episode's output (answer tag, else last command's stdout) must equal `expected`.
+
+    exact: after stripping trailing space of lines and ends. numeric: as numbers. lines: as a multiset of lines.
+    """
+
+    kind: Literal["output"] = "output"
+    expected: str
+    mode: Literal["exact", "numeric", "lines"] = "exact"
+
+
+class FileCheck(Record):
+    """A workspace file must hold `content` (trailing space ignored); None means that it must not exist."""
+
+    kind: Literal["file"] = "file"
+    path: str
+    content: str | None
+
+
+class ProgramCheck(Record):
+    """`command` runs in a fresh sandbox over a copy of the workspace and must exit 0 and print `expected`."""
+
+    kind: Literal["program"] = "program"
+    command: str
+    expected: str
+
+
+Check = OutputCheck | FileCheck | ProgramCheck
+
+
+class TaskKey(Record):
+    """The secret half of a task: never near a proposer, an agent, a memory or a training set."""
+
+    task_id: str
+    reference: str  # a shell command, or the answer itself where the task needs no sandbox
+    checks: tuple[Check, ...]
+
+
+class Certificate(Record):
+    """A task's proof of itself, without a model. `reason` is empty exactly where `passed`."""
+
+    task_id: str
+    passed: bool
+    reference_passes: bool
+    nothing_fails: bool
+    repeats: int
+    repeats_agree: bool
+    reason: str = ""
