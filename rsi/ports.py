@@ -54,6 +54,16 @@ class ExecResult:
     truncated: bool = False
 
 
+class Workspace(dict[str, bytes]):
+    """Files of a workspace by relative path. `modes` holds permission bits (0o644) where a sandbox has told them."""
+
+    def __init__(
+        self, files: Mapping[str, bytes] = MappingProxyType({}), modes: Mapping[str, int] | None = None
+    ) -> None:
+        super().__init__(files)
+        self.modes: dict[str, int] = dict(modes or {})
+
+
 class Sandbox(Protocol):
     """One isolated workspace at /task. All methods raise InfrastructureError when the sandbox itself is gone."""
 
@@ -61,9 +71,9 @@ class Sandbox(Protocol):
         """Run `command` by `bash -c` in /task. Ends within `timeout` + 2 seconds; a time-out exits 124."""
 
     async def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files (paths relative to /task, no `..`), replacing; parents are made."""
+        """Write files (paths relative to /task, no `..`), replacing; parents are made. A Workspace keeps its modes."""
 
-    async def get(self, limit: int = 16_000_000) -> Mapping[str, bytes]:
+    async def get(self, limit: int = 16_000_000) -> Workspace:
         """End every process of the sandbox, then read all regular files of /task. Nothing can run after it.
 
         Raises TamperError for links that leave /task, devices, sockets, or more than `limit` bytes in all."""

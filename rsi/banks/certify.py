@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from rsi.errors import InfrastructureError, TamperError
+from rsi.harness.furnish import furnish
 from rsi.ports import SandboxProvider, Verifier
 from rsi.types import Certificate, Task, TaskKey
 
@@ -41,7 +42,7 @@ async def _reference(task: Task, key: TaskKey, verifier: Verifier, provider: San
         raise InfrastructureError(f"task {task.id} needs a sandbox to be certified and none is configured")
     sandbox = await provider.open()
     try:
-        await sandbox.put(_files(task))
+        await furnish(task, sandbox)
         result = await sandbox.exec(key.reference, REFERENCE_SECONDS)
         files = await sandbox.get()
     except TamperError:

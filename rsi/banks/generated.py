@@ -128,7 +128,7 @@ class GeneratedBank:
 
     def _region(self, instance: Instance) -> Split | None:
         """Where the instance's content belongs; None where some of its contents are sealed and some open."""
-        parts = contents(instance.request, instance.files)
+        parts = contents(instance.request, instance.files, instance.setup)
         sealed = {_share(hmac.digest(self._salt, part.encode(), "sha256")) < SEALED_SHARE for part in parts}
         if len(sealed) > 1:
             return None
@@ -152,11 +152,12 @@ class GeneratedBank:
             "held_out": self.definition.families[recipe.family].role == "held_out",
             "request": instance.request,
             "files": dict(instance.files),
+            "setup": instance.setup,
             "needs_sandbox": self.definition.needs_sandbox,
         }
 
     def _id(self, family: str, instance: Instance) -> str:
-        return digest([instance.request, dict(instance.files), family])
+        return digest([instance.request, dict(instance.files), instance.setup, family])
 
 
 def open_bank(folder: Path, salt: bytes) -> GeneratedBank:

@@ -15,6 +15,7 @@ class Instance:
     reference: str  # a shell command, or the answer itself
     checks: tuple[Check, ...]
     files: Mapping[str, str] = field(default_factory=dict)
+    setup: str = ""  # see Task.setup; its text counts as content
 
 
 Generator = Callable[[random.Random, int], Instance]
@@ -39,5 +40,11 @@ def trivial(instance: Instance) -> bool:
     outputs = [check for check in instance.checks if isinstance(check, OutputCheck)]
     if any(check.expected.strip() in shown for check in outputs):
         return True
-    changes = [c for c in instance.checks if not isinstance(c, FileCheck) or instance.files.get(c.path) != c.content]
+    changes = [c for c in instance.checks if not _as_it_was(c, instance)]
     return not changes
+
+
+def _as_it_was(check: Check, instance: Instance) -> bool:
+    """Whether the check holds of the files as they are given (what `setup` makes of them is not known here)."""
+    same = isinstance(check, FileCheck) and instance.files.get(check.path) == check.content
+    return same and not instance.setup and (not isinstance(check, FileCheck) or check.mode in (None, 0o644))

@@ -31,22 +31,22 @@ def masked(request: str) -> str:
     return " ".join(_SLOT.sub(" _ ", request).lower().split())
 
 
-def contents(request: str, files: Mapping[str, str]) -> tuple[str, ...]:
-    """What identifies an instance: each file's content, or, where all files are empty, its literals and file names."""
-    return tuple(sorted(_bodies(files))) or (" ".join(sorted(_tokens(request, files))),)
+def contents(request: str, files: Mapping[str, str], setup: str = "") -> tuple[str, ...]:
+    """What identifies an instance: each file's content and what is set up, or else its literals and file names."""
+    return tuple(sorted(_bodies({**files, "": setup}))) or (" ".join(sorted(_tokens(request, files))),)
 
 
 class SealedScan:
     """`scan(task)` says why a task is near a sealed one, without saying what that one holds, or None. Indexed once."""
 
     def __init__(self, sealed: Sequence[Task]) -> None:
-        self._bodies = {body for task in sealed for body in _bodies(task.files)}
+        self._bodies = {body for task in sealed for body in _bodies({**task.files, "": task.setup})}
         self._slots: dict[str, list[Counter[str]]] = {}
         for task in sealed:
             self._slots.setdefault(masked(task.request), []).append(Counter(_tokens(task.request, task.files)))
 
     def __call__(self, task: Task) -> str | None:
-        if self._bodies & _bodies(task.files):
+        if self._bodies & _bodies({**task.files, "": task.setup}):
             return "it shares a file's content with a sealed task"
         own, wording = Counter(_tokens(task.request, task.files)), masked(task.request)
         for other, known in self._slots.items():

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from rsi.errors import ContextOverflow, IntegrityError
+from rsi.harness.furnish import furnish
 from rsi.harness.hooks import Ending, blocking
 from rsi.harness.prompt import opening
 from rsi.harness.protocol import Action, read_action, stop_strings
@@ -31,8 +32,8 @@ async def run_episode(
     """Play one episode. A model's bad work ends it, and is data. Raises InfrastructureError (model or sandbox),
     UserError (unknown adapter), IntegrityError (a prompt that does not continue the sampled tokens)."""
     run = _Run(harness, model, sandbox, seed, adapter, list(opening(task, harness)))
-    if sandbox is not None and task.files:
-        await sandbox.put({path: text.encode() for path, text in task.files.items()})
+    if sandbox is not None:
+        await furnish(task, sandbox)
     end: Termination | None = None
     while end is None:
         end = await run.turn()

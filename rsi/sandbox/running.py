@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from rsi.errors import InfrastructureError
-from rsi.ports import ExecResult
+from rsi.ports import ExecResult, Workspace
 from rsi.sandbox import cgroup, host, launch, workspace
 from rsi.sandbox.output import CHUNK, Output
 
@@ -135,7 +135,7 @@ class BubblewrapSandbox:
         async with self._turn:
             await asyncio.to_thread(_as_owner, self._root_again(), lambda root: workspace.write_files(root, files))
 
-    async def get(self, limit: int = 16_000_000) -> Mapping[str, bytes]:
+    async def get(self, limit: int = 16_000_000) -> Workspace:
         """See rsi.ports.Sandbox, and `workspace.read_files` for what is refused. May be called again."""
         async with self._turn:
             root = self._root_again()
@@ -143,7 +143,7 @@ class BubblewrapSandbox:
             self._ended = self._ended or "its workspace was taken out"
             return await asyncio.to_thread(_as_owner, root, lambda root: self._read(root, limit))
 
-    def _read(self, root: int, limit: int) -> Mapping[str, bytes]:
+    def _read(self, root: int, limit: int) -> Workspace:
         self._wait_dead()
         try:
             return workspace.read_files(root, limit)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from rsi.errors import TamperError, UserError
+from rsi.ports import Workspace
 
 ROOT = "/task"
 MAX_ENTRIES = 10_000
@@ -48,9 +49,10 @@ def write_files(root: int, files: Mapping[str, bytes]) -> None:
     folder in its place, a name too long). All names are checked before anything is written.
     """
     paths = {name: _parts(name) for name in files}
+    modes = files.modes if isinstance(files, Workspace) else {}
     for name, parts in paths.items():
         try:
-            _write(root, parts, files[name])
+            _write(root, parts, files[name], modes.get(name, 0o644))
         except OSError as error:
             raise UserError(f"{ROOT}/{name}: cannot be written to the workspace: {error.strerror}") from None
 
@@ -64,7 +66,7 @@ def _parts(name: str) -> tuple[str, ...]:
     return path.parts
 
 
-def _write(root: int, parts: tuple[str, ...], content: bytes) -> None:
+def _write(root: int, parts: tuple[str, ...], content: bytes, mode: int) -> None:
     folder = os.dup(root)
     try:
         for part in parts[:-1]:
@@ -75,6 +77,7 @@ def _write(root: int, parts: tuple[str, ...], content: bytes) -> None:
             os.unlink(parts[-1], dir_fd=folder)
         with os.fdopen(os.open(parts[-1], _CREATE, 0o644, dir_fd=folder), "wb") as file:
             file.write(content)
+            os.fchmod(file.fileno(), mode & 0o777)
     finally:
         os.close(folder)
 
@@ -95,6 +98,7 @@ class _Walk:
     def __init__(self, limit: int) -> None:
         self.limit, self.left, self.entries = limit, limit, 0
         self.files: dict[str, bytes] = {}
+        self.modes: dict[str, int] = {}
         self.links: dict[str, str] = {}
 
     def folder(self, fd: int, prefix: str, depth: int) -> None:
@@ -127,6 +131,7 @@ class _Walk:
             self._open_up(fd, name, found.st_mode, 0o600)
             with os.fdopen(os.open(name, _READ, dir_fd=fd), "rb") as file:
                 self.files[path] = file.read(found.st_size)
+            self.modes[path] = stat.S_IMODE(found.st_mode)
         else:
             raise TamperError(f"{ROOT}/{path}: a device, socket or pipe, where only files and folders are expected")
 
@@ -167,7 +172,7 @@ class _Walk:
         return None
 
 
-def read_files(root: int, limit: int) -> Mapping[str, bytes]:
+def read_files(root: int, limit: int) -> Workspace:
     """All regular files below the directory descriptor `root`, by relative path in sorted order.
 
     Only for a workspace in which nothing runs any more. A link to a file of the workspace reads as that file. Raises
@@ -182,4 +187,4 @@ def read_files(root: int, limit: int) -> Mapping[str, bytes]:
         if target in walk.files:
             walk.charge(link, len(walk.files[target]))
             files[link] = walk.files[target]
-    return dict(sorted(files.items()))
+    return Workspace(dict(sorted(files.items())), walk.modes)

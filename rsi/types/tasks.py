@@ -28,6 +28,7 @@ class Task(Record):
     held_out: bool = False  # an unseen family
     request: str
     files: Mapping[str, str] = Field(default_factory=dict)  # relative path -> text
+    setup: str = ""  # a shell command that finishes the workspace before the agent sees it: archives, modes, histories
     needs_sandbox: bool = True
 
 
@@ -50,11 +51,13 @@ class OutputCheck(Record):
 
 
 class FileCheck(Record):
-    """A workspace file must hold `content` (trailing space ignored); None means that it must not exist."""
+    """A workspace file must hold `content` (trailing space ignored); None means that it must not exist. `mode`, where
+    given, is what its permission bits must be."""
 
     kind: Literal["file"] = "file"
     path: str
     content: str | None
+    mode: int | None = None
 
 
 class ProgramCheck(Record):

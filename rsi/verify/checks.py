@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from rsi.errors import InfrastructureError, IntegrityError
-from rsi.ports import SandboxProvider
+from rsi.ports import SandboxProvider, Workspace
 from rsi.types import Check, FileCheck, OutputCheck, ProgramCheck, Score, Task, TaskKey
 from rsi.verify.compare import normal, same
 
@@ -66,6 +66,9 @@ def _file_problem(check: FileCheck, files: Mapping[str, bytes]) -> str:
         return "" if check.content is None else f"{check.path} is missing"
     if check.content is None:
         return f"{check.path} still exists"
+    mode = files.modes.get(check.path) if isinstance(files, Workspace) else None
+    if check.mode is not None and mode != check.mode:
+        return f"{check.path} has permissions {mode if mode is None else oct(mode)}, not {oct(check.mode)}"
     if normal(found.decode(errors="replace")) != normal(check.content):
         return f"{check.path} holds {found[:80]!r}, not {check.content[:80]!r}"
     return ""
