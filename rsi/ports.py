@@ -57,11 +57,9 @@ class ExecResult:
 class Workspace(dict[str, bytes]):
     """Files of a workspace by relative path. `modes` holds permission bits (0o644) where a sandbox has told them."""
 
-    def __init__(
-        self, files: Mapping[str, bytes] = MappingProxyType({}), modes: Mapping[str, int] | None = None
-    ) -> None:
+    def __init__(self, files: Mapping[str, bytes], modes: Mapping[str, int]) -> None:
         super().__init__(files)
-        self.modes: dict[str, int] = dict(modes or {})
+        self.modes = dict(modes)
 
 
 class Sandbox(Protocol):
