@@ -1,28 +1,34 @@
 """Every family, over many seeds: a sound task that idleness cannot pass."""
 
 import random
+from pathlib import Path
 
 import pytest
 
 from rsi.banks.content import WORDS
+from rsi.banks.definition import load_definition
 from rsi.banks.generated import TABLES
 from rsi.banks.instance import Instance, family, trivial
 from rsi.types import FileCheck, OutputCheck
 
+LEVELS = {
+    name: tuple(range(settings.difficulty[0], settings.difficulty[1] + 1))
+    for name, settings in load_definition(Path("task_banks/shell")).families.items()
+}
 FAMILIES = [(table, name) for table in TABLES for name in TABLES[table]]
 
 
 @pytest.mark.parametrize(("table", "name"), FAMILIES)
 def test_family(table: str, name: str):
     generator = TABLES[table][name]
-    for difficulty in (1, 2, 3):
+    for difficulty in LEVELS.get(name, (1, 2, 3)):
         made = [generator(random.Random(seed), difficulty) for seed in range(60)]
         sound = [instance for instance in made if not trivial(instance)]
         assert len(sound) >= 40  # rarely thrown away
         assert generator(random.Random(3), difficulty) == made[3]  # deterministic
-        assert len({(i.request, tuple(i.files.items())) for i in sound}) >= 25  # varied
+        assert len({(i.request, tuple(i.files.items()), i.setup) for i in sound}) >= 25  # varied
         for instance in sound:
-            assert len(instance.request.split()) <= 30
+            assert len(instance.request.split()) <= (30 if difficulty < 4 else 70)
             assert all(len(text.splitlines()) <= 12 for text in instance.files.values())
             assert "\n" not in instance.reference
             outputs = [check for check in instance.checks if isinstance(check, OutputCheck)]

@@ -1,6 +1,7 @@
 """The shapes that shell tasks share. Difficulty 1 prints, 2 saves into a file, 3 saves and prints."""
 
 import random
+import shlex
 from collections.abc import Mapping
 
 from rsi.banks.content import STEMS
@@ -29,6 +30,11 @@ def show(
 def kept(files: Mapping[str, str], but: tuple[str, ...] = ()) -> tuple[Check, ...]:
     """Checks that the files, save those in `but`, are as they were."""
     return tuple(FileCheck(path=path, content=text) for path, text in files.items() if path not in but)
+
+
+def quoted(body: str) -> str:
+    """A text as one word of the shell."""
+    return shlex.quote(body)
 
 
 def one_file(rng: random.Random, body: str, suffix: str = ".txt") -> tuple[str, dict[str, str]]:
