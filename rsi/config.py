@@ -3,9 +3,9 @@
 import os
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from rsi.errors import UserError
 from rsi.types import TrainSettings
@@ -23,6 +23,9 @@ def project_root() -> Path:
     the folder of this package."""
     here = Path.cwd()
     return here if (here / "task_banks").is_dir() else Path(__file__).resolve().parent.parent
+
+
+Level = Annotated[int, Field(ge=1, le=5)]  # of difficulty
 
 
 class Settings(BaseModel):
@@ -84,6 +87,7 @@ class BudgetSettings(Settings):
 class RunSettings(Settings):
     lineage: str = Field("main", pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")
     bank: str = "shell"  # a folder under task_banks/, or a path
+    difficulty: tuple[Level, Level] | None = None  # the bank cut to these levels, inclusive
     start: str = "default"  # a document under harness_configs/<bank>/, or a path
     contract: str = "contracts/default.toml"
     generations: int = Field(1, ge=0)
@@ -98,6 +102,13 @@ class RunSettings(Settings):
     update: TrainSettings = TrainSettings()
     gate: GateSettings = GateSettings()
     budget: BudgetSettings = BudgetSettings()
+
+    @field_validator("difficulty")
+    @classmethod
+    def _ordered(cls, levels: tuple[int, int] | None) -> tuple[int, int] | None:
+        if levels is not None and levels[0] > levels[1]:
+            raise ValueError("the range of difficulty is upside down")
+        return levels
 
 
 def load_toml(path: Path) -> dict[str, Any]:

@@ -1,14 +1,12 @@
 """`bank.toml`: what a bank says of itself. Strict: an unknown key is an error that names file and key."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from rsi.config import Settings, load_toml, validate
+from rsi.config import Level, Settings, load_toml, validate
 from rsi.errors import UserError
-
-Level = Annotated[int, Field(ge=1, le=5)]
 
 
 class FamilySettings(Settings):
@@ -46,11 +44,28 @@ class BankDefinition(Settings):
     splits: Splits
     families: dict[str, FamilySettings] = Field(min_length=1)
 
+    def within(self, low: int, high: int) -> "BankDefinition":
+        """The bank cut to the difficulties `low` to `high`; families without a level among them are left out."""
+        cut = {n: (max(low, f.difficulty[0]), min(high, f.difficulty[1])) for n, f in self.families.items()}
+        families = {
+            name: family.model_copy(update={"difficulty": cut[name]})
+            for name, family in self.families.items()
+            if cut[name][0] <= cut[name][1]
+        }
+        return self.model_copy(update={"families": families})
 
-def load_definition(folder: Path) -> BankDefinition:
-    """Read `folder`/bank.toml. UserError for a missing or malformed file, an unknown key, or no open family."""
+
+def load_definition(folder: Path, difficulty: tuple[int, int] | None = None) -> BankDefinition:
+    """Read `folder`/bank.toml, cut to a range of difficulty where one is given. UserError for a missing or malformed
+    file, an unknown key, or no open family."""
     path = folder / "bank.toml"
     definition = validate(BankDefinition, load_toml(path), str(path))
     if all(family.role == "held_out" for family in definition.families.values()):
         raise UserError(f"{path}: 'families': all are held out; give at least one the role \"train\"")
-    return definition
+    if difficulty is None:
+        return definition
+    cut = definition.within(*difficulty)
+    if all(family.role == "held_out" for family in cut.families.values()):
+        low, high = difficulty
+        raise UserError(f"'difficulty': no open family of {path} has a level from {low} to {high}; widen the range")
+    return cut

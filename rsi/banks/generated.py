@@ -160,9 +160,10 @@ class GeneratedBank:
         return digest([instance.request, dict(instance.files), instance.setup, family])
 
 
-def open_bank(folder: Path, salt: bytes) -> GeneratedBank:
-    """Open the bank in `folder`. UserError for a bad bank.toml, or a generator or family that does not ship."""
-    definition, path = load_definition(folder), folder / "bank.toml"
+def open_bank(folder: Path, salt: bytes, difficulty: tuple[int, int] | None = None) -> GeneratedBank:
+    """Open the bank in `folder`, cut to a range of difficulty where one is given (another digest, other tasks).
+    UserError for a bad bank.toml, or a generator or family that does not ship."""
+    definition, path = load_definition(folder, difficulty), folder / "bank.toml"
     table = TABLES.get(definition.generator)
     if table is None:
         raise UserError(f"{path}: 'generator': no such table '{definition.generator}'; use one of {', '.join(TABLES)}")

@@ -64,7 +64,7 @@ class Place:
 async def find_place(settings: RunSettings, say: Say) -> Place:
     """Probe the sandbox and open the bank; without a sandbox, the fallback bank in a lineage of its own, said aloud."""
     folder = bank_folder(settings.bank)
-    bank = open_bank(folder, load_salt(home()))
+    bank = open_bank(folder, load_salt(home()), settings.difficulty)
     if not bank.definition.needs_sandbox:
         return Place(settings, bank, None)
     check_not_bound([project_root(), home(), folder])
@@ -95,7 +95,8 @@ def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document]:
         raise UserError(f"contract '{contract.name}' is for bank '{contract.evaluation.bank}', not '{folder.name}'")
     document = load(start_document(place.settings.start, folder))
     document.harness()
-    return contract, load_catalogue(folder), document
+    known = set(place.bank.definition.families)  # the run may have cut the bank
+    return contract, [edit for edit in load_catalogue(folder) if set(edit.families) <= known], document
 
 
 @asynccontextmanager
