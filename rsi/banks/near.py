@@ -41,18 +41,36 @@ class SealedScan:
 
     def __init__(self, sealed: Sequence[Task]) -> None:
         self._bodies = {body for task in sealed for body in _bodies({**task.files, "": task.setup})}
-        self._slots: dict[str, list[Counter[str]]] = {}
+        families: dict[str, list[Task]] = {}
         for task in sealed:
-            self._slots.setdefault(masked(task.request), []).append(Counter(_tokens(task.request, task.files)))
+            families.setdefault(task.recipe.family, []).append(task)
+        self._known: dict[str, list[tuple[Counter[str], frozenset[str]]]] = {}
+        for group in families.values():
+            fixed = _fixed(group)
+            for task in group:
+                self._known.setdefault(masked(task.request), []).append((_slots_of(task, fixed), fixed))
 
     def __call__(self, task: Task) -> str | None:
         if self._bodies & _bodies({**task.files, "": task.setup}):
             return "it shares a file's content with a sealed task"
-        own, wording = Counter(_tokens(task.request, task.files)), masked(task.request)
-        for other, known in self._slots.items():
-            if _alike(wording, other) and any(_overlap(own, sealed) >= SIMILAR for sealed in known):
-                return "its wording and its slots are nearly those of a sealed task"
+        wording = masked(task.request)
+        for other, known in self._known.items():
+            if _alike(wording, other):
+                own = {fixed: _slots_of(task, fixed) for _, fixed in known}
+                if any(_overlap(own[fixed], slots) >= SIMILAR for slots, fixed in known):
+                    return "its wording and its slots are nearly those of a sealed task"
         return None
+
+
+def _fixed(group: Sequence[Task]) -> frozenset[str]:
+    """The words of every set-up in a family: they are its wording, not slots. Two tasks are too few to tell."""
+    words = [set(task.setup.split()) for task in group]
+    return frozenset(set.intersection(*words)) if len(words) > 2 else frozenset()
+
+
+def _slots_of(task: Task, fixed: frozenset[str]) -> Counter[str]:
+    made = [word for word in task.setup.split() if word not in fixed]
+    return Counter([*_tokens(task.request, task.files), *made])
 
 
 def _bodies(files: Mapping[str, str]) -> set[str]:
