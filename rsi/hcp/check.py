@@ -7,12 +7,13 @@ from pydantic import BaseModel
 
 from rsi.hcp.document import Document
 from rsi.hcp.form import TOOLS, Form
+from rsi.hcp.form.normal import normalise
 
 
 def check(document: Document) -> list[str]:
     """One plain line for each thing that is kept but not realised, or contradicts another. Empty: all is realised."""
     form = document.form
-    notes = list(_unread(document.content, Form, ""))
+    notes = list(_unread(normalise(document.content), Form, ""))
     notes += [f"'tools': '{name}' is no tool of this harness" for name in form.allowed() if name not in TOOLS]
     if form.allowed() not in ((), ("shell",)) and form.disabled():
         notes.append("'tools': a list of allowed tools and a switch that disables them; the list wins")

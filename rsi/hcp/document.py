@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from rsi.config import first_problem
 from rsi.errors import UserError
 from rsi.hcp.form import SHELL_NAMES, TOOLS, Form
+from rsi.hcp.form.normal import normalise
 from rsi.ids import canonical, digest
 from rsi.types import Exemplar, HarnessConfig, Skill
 
@@ -47,7 +48,7 @@ class Document:
         try:
             # JSON's strict mode tells numbers, strings and lists apart, and takes lists for tuples. In
             # canonical form, so that hooks run in the order of their names: the order of keys is no identity.
-            return Form.model_validate_json(canonical(_plain(self.content)), strict=True)
+            return Form.model_validate_json(canonical(_plain(normalise(self.content))), strict=True)
         except ValidationError as error:
             raise UserError(f"{self.where}: {first_problem(error)}") from None
 
@@ -71,7 +72,8 @@ class Document:
             exemplars=tuple(Exemplar(**e.model_dump()) for e in form.rsi.exemplars.pool),
             shots=form.rsi.exemplars.shots,
             skills=(*ours, *embedded),
-            stop_hooks=tuple(part.hook(name) for name, part in form.hooks.Stop.items()),
+            hooks=tuple(form.hooks.all()),
+            stop_hooks=tuple(part.stop(name) for name, part in form.hooks.Stop.items()),
             sampling=form.sampling(),
             budgets=form.rsi.budgets.model_dump(),
             list_files=form.rsi.list_files,

@@ -13,7 +13,7 @@ from rsi.types.edits import (
     SetSampling,
 )
 from rsi.types.gate import ClauseResult, Look, Verdict
-from rsi.types.harness import Budgets, Exemplar, HarnessConfig, Skill, StopHook
+from rsi.types.harness import Budgets, Exemplar, HarnessConfig, Hook, HookEvent, Skill, StopHook
 from rsi.types.model import Completion, Message, ModelRequest, Sampling
 from rsi.types.pairs import Pair, PairRecord
 from rsi.types.record import Record
@@ -67,6 +67,8 @@ __all__ = [
     "FamilyRate",
     "FileCheck",
     "HarnessConfig",
+    "Hook",
+    "HookEvent",
     "Job",
     "Locus",
     "Look",

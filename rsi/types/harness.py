@@ -34,6 +34,31 @@ class StopHook(Record):
     fail: Literal["open", "closed"] = "open"
 
 
+HookEvent = Literal[
+    "SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+    "Stop", "PreCompact", "PostCompact",
+]  # fmt: skip
+
+
+class Hook(Record):
+    """A command in the sandbox, or a built-in condition (Stop only), at an event of the episode. Exactly one of both.
+
+    `matcher` names tools, `condition` tool and argument (`bash(rm *)`); empty ones hold always. `max_blocks` caps how
+    often it may block; `fail` says what counts where it gives no answer; `run_async` ones are not waited for."""
+
+    event: HookEvent
+    name: str
+    matcher: str = ""
+    command: str | None = None
+    timeout: float = Field(5.0, gt=0, le=60)
+    condition: str = ""
+    run_async: bool = False
+    fail: Literal["open", "closed"] = "open"
+    max_blocks: int = Field(1, ge=1, le=5)
+    message: str = ""
+    builtin: Literal["no_action", "empty_output", "error_exit"] | None = None
+
+
 class Budgets(Record):
     """Limits of one episode; tokens are sampled tokens, `seconds` wall time inside the sandbox and model together."""
 
@@ -54,7 +79,8 @@ class HarnessConfig(Record):
     exemplars: tuple[Exemplar, ...] = ()
     shots: int = Field(0, ge=0, le=8)  # how many exemplars a request is shown
     skills: tuple[Skill, ...] = ()
-    stop_hooks: tuple[StopHook, ...] = ()
+    hooks: tuple[Hook, ...] = ()  # of every event, Stop included; by event, then by name
+    stop_hooks: tuple[StopHook, ...] = ()  # the Stop ones again
     sampling: Sampling = Sampling(temperature=1.0, top_p=1.0, max_new_tokens=64)
     budgets: Budgets = Budgets()
     list_files: bool = False  # whether the request is followed by the names of the workspace's files

@@ -128,13 +128,13 @@ def test_unknown_keys_and_sections_are_kept_and_named():
 
 
 def test_check_names_unread_keys_of_hooks_and_clamped_values():
-    text = BARE + '[model]\nmax_tokens = 32000\n[hooks.PreToolUse.no]\ncommand="x"\n[hooks.Stop.a]\n'
-    document = parse(text + 'command = "true"\nmatcher = "*"\n', "x")
+    text = BARE + '[model]\nmax_tokens = 32000\n[hooks.Notification.no]\ncommand="x"\n[hooks.Stop.a]\n'
+    document = parse(text + 'command = "true"\nmatchers = "*"\n', "x")
     assert document.harness().sampling.max_new_tokens == 8192
     notes = check(document)
     assert {note.split(":")[0] for note in notes} == {
-        "'hooks.PreToolUse'",
-        "'hooks.Stop.a.matcher'",
+        "'hooks.Notification'",
+        "'hooks.Stop.a.matchers'",
         "'model.max_tokens'",
     }
 
