@@ -13,7 +13,18 @@ from rsi.types.edits import (
     SetSampling,
 )
 from rsi.types.gate import ClauseResult, Look, Verdict
-from rsi.types.harness import Budgets, Exemplar, HarnessConfig, Hook, HookEvent, Skill, StopHook
+from rsi.types.harness import (
+    Budgets,
+    Exemplar,
+    HarnessConfig,
+    Hook,
+    HookEvent,
+    McpServer,
+    PlacedFile,
+    Prompt,
+    Skill,
+    StopHook,
+)
 from rsi.types.model import Completion, Message, ModelRequest, Sampling
 from rsi.types.pairs import Pair, PairRecord
 from rsi.types.record import Record
@@ -72,13 +83,16 @@ __all__ = [
     "Job",
     "Locus",
     "Look",
+    "McpServer",
     "Message",
     "ModelRequest",
     "OpenTask",
     "OutputCheck",
     "Pair",
     "PairRecord",
+    "PlacedFile",
     "ProgramCheck",
+    "Prompt",
     "Rate",
     "Recipe",
     "Record",

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rsi.types.model import Sampling
+from rsi.types.model import Message, Sampling
 from rsi.types.record import Record
 
 
@@ -59,6 +59,32 @@ class Hook(Record):
     builtin: Literal["no_action", "empty_output", "error_exit"] | None = None
 
 
+class Prompt(Record):
+    """A request that begins with `/name` is replaced by `text`, its arguments put in."""
+
+    name: str
+    text: str
+
+
+class PlacedFile(Record):
+    """A file that the document brings into the sandbox: for the agent below /task, for the runtime below /tmp/hcp."""
+
+    path: str  # relative, without `..`
+    content: str
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+    mode: int = Field(0o644, ge=0, le=0o777)
+    place: Literal["agent", "runtime"] = "agent"
+
+
+class McpServer(Record):
+    """A server of tools that speaks JSON lines over stdio, started inside the sandbox."""
+
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+
+
 class Budgets(Record):
     """Limits of one episode; tokens are sampled tokens, `seconds` wall time inside the sandbox and model together."""
 
@@ -84,3 +110,9 @@ class HarnessConfig(Record):
     sampling: Sampling = Sampling(temperature=1.0, top_p=1.0, max_new_tokens=64)
     budgets: Budgets = Budgets()
     list_files: bool = False  # whether the request is followed by the names of the workspace's files
+    prompts: tuple[Prompt, ...] = ()
+    files: tuple[PlacedFile, ...] = ()
+    restored: tuple[Message, ...] = ()  # of an earlier session, shown before the request
+    mcp: tuple[McpServer, ...] = ()
+    env_set: dict[str, str] = Field(default_factory=dict)  # of every command in the sandbox
+    env_names: tuple[str, ...] = ()  # asked for; only those that the operator allows reach a sandbox
