@@ -16,6 +16,10 @@ class InfrastructureError(RsiError):
     """A sandbox, engine or network failed: the attempt is retried within a bound and never scored."""
 
 
+class SetupError(InfrastructureError):
+    """A task's set-up failed before the agent saw anything: no attempt is scored, and a certificate is refused."""
+
+
 class ContextOverflow(RsiError):
     """The rendered prompt leaves no room in the model's window: the attempt ends, and is scored as it stands."""
 

@@ -6,12 +6,13 @@ Knows the pure rooms and the ports; it must not know models, sandboxes, database
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rsi.config import RunSettings
 from rsi.discovery.stage import discover
 from rsi.errors import IntegrityError, UserError
 from rsi.expansion.stage import expand
+from rsi.gate.certified import Certified, quarantine
 from rsi.gate.contract import Contract
 from rsi.gate.stage import judge
 from rsi.hcp.document import Document, parse
@@ -41,6 +42,9 @@ class Parts:
     say: Callable[[str], None]
 
 
+CERTIFIED = "certified"  # a step of the gate, committed on its own: why sealed tasks are not looked at, by task id
+
+
 class Cycle(Results):
     """The generations of one lineage, with what it takes to run them. The caller holds the lineage's lease."""
 
@@ -53,6 +57,7 @@ class Cycle(Results):
             "discovery": self._discover,
             "expansion": self._expand,
             "update": self._update,
+            CERTIFIED: self._certify_sealed,
             "gate": self._gate,
             "promotion": self._promote,
             "report": self._report,
@@ -106,13 +111,23 @@ class Cycle(Results):
             self.parts.say(f"update: no training: {updated.reason}")
         return updated.model_dump_json()
 
+    async def _certify_sealed(self, n: int) -> str:
+        failed = await quarantine(self.parts.bank, n, self.settings.gate, self.parts.certify)
+        for task_id, reason in failed.items():
+            self.parts.say(f"gate: sealed task {task_id[:12]} is left out: {reason}")
+        return json.dumps(failed)
+
     async def _gate(self, n: int) -> str:
         candidate = self._make_candidate(n)
         self.registry.publish(candidate)
         harness = _document(candidate.document).harness()
+        scene = self._scene(n)
+        if candidate.pair != scene.champion:
+            await self.stage(CERTIFIED, n)
+            scene = replace(scene, bank=Certified(scene.bank, json.loads(self._output(n, CERTIFIED))))
         self.parts.say(f"gate: candidate {candidate.pair.name} against the champion on sealed shard {n}")
         verdict = await judge(
-            self._scene(n), candidate.pair, harness, self.parts.contract, self.settings.gate, self.parts.looks.open
+            scene, candidate.pair, harness, self.parts.contract, self.settings.gate, self.parts.looks.open
         )
         if verdict.look:  # a candidate that equals the champion is refused without a look
             self.parts.looks.close(verdict)

@@ -1,60 +1,114 @@
-"""A task's proof of itself, without a model: its reference passes, doing nothing fails, repeats agree."""
+"""A task's proof of itself, without a model: its reference passes every time, and idleness, the request said back and
+hacks earn nothing."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rsi.errors import InfrastructureError, TamperError
+from rsi.banks.probes import PROBES, Probe
+from rsi.errors import InfrastructureError, SetupError, TamperError, UserError
 from rsi.harness.furnish import furnish
-from rsi.ports import SandboxProvider, Verifier
+from rsi.ports import SandboxProvider, Verifier, Workspace
 from rsi.types import Certificate, Task, TaskKey
 
+REPEATS = 5
 REFERENCE_SECONDS = 10.0
+PLAIN = 0o644  # what files have that no set-up has touched
 
 
 async def certify(
-    task: Task, key: TaskKey, verifier: Verifier, provider: SandboxProvider | None, repeats: int = 3
+    task: Task,
+    key: TaskKey,
+    verifier: Verifier,
+    provider: SandboxProvider | None,
+    repeats: int = REPEATS,
+    probes: Sequence[Probe] = PROBES,
 ) -> Certificate:
-    """Each repeat starts from the task's files again. Raises InfrastructureError, never blames the task for it."""
-    results = []
-    for _ in range(repeats):
-        results.append((await _reference(task, key, verifier, provider), await _nothing(task, key, verifier)))
-    passes, idle = zip(*results, strict=True)
+    """Each run starts from a furnished workspace. Raises InfrastructureError, never blames the task for it."""
+    if task.needs_sandbox and provider is None:
+        raise InfrastructureError(f"task {task.id} needs a sandbox to be certified and none is configured")
+    begun, work = time.monotonic(), _Work(task, key, verifier, provider)
+    sandbox = provider.identity if task.needs_sandbox and provider is not None else "none"
+    try:
+        passes = [await work.does(key.reference) for _ in range(repeats)]
+        seconds = (time.monotonic() - begun) / repeats
+        idle, echo = await work.leaves("", task.request)
+        earned = [probe.name for probe in probes if await work.does(probe.command)]
+    except (SetupError, _Unfit):
+        return _certificate(task, [], {"its workspace cannot be set up": True}, sandbox, 0.0)
     reasons = {
         "its reference does not pass": not all(passes),
-        "doing nothing passes": any(idle),
-        f"{repeats} repeats disagree": len(set(results)) > 1,
+        f"{repeats} repeats disagree": len(set(passes)) > 1,
+        "doing nothing passes": idle,
+        "answering with the request passes": echo,
+        f"a hack passes: {', '.join(earned)}": bool(earned),
     }
-    reason = "; ".join(text for text, holds in reasons.items() if holds)
+    return _certificate(task, passes, reasons, sandbox, seconds)
+
+
+def _certificate(
+    task: Task, passes: Sequence[bool], reasons: dict[str, bool], sandbox: str, seconds: float
+) -> Certificate:
+    held = [text for text, holds in reasons.items() if holds]
     return Certificate(
         task_id=task.id,
-        passed=not reason,
-        reference_passes=all(passes),
-        nothing_fails=not any(idle),
-        repeats=repeats,
-        repeats_agree=len(set(results)) == 1,
-        reason=reason,
+        passed=not held,
+        reference_passes=bool(passes) and all(passes),
+        nothing_fails="doing nothing passes" not in held,
+        instruction_fails="answering with the request passes" not in held,
+        probes_fail=not any(text.startswith("a hack passes") for text in held),
+        repeats=len(passes),
+        repeats_agree=len(set(passes)) < 2,
+        seconds=round(seconds, 4),
+        sandbox=sandbox,
+        reason="; ".join(held),
     )
 
 
-async def _reference(task: Task, key: TaskKey, verifier: Verifier, provider: SandboxProvider | None) -> bool:
-    if not task.needs_sandbox:
-        return (await verifier.verify(task, key, key.reference, _files(task))).passed
-    if provider is None:
-        raise InfrastructureError(f"task {task.id} needs a sandbox to be certified and none is configured")
-    sandbox = await provider.open()
-    try:
-        await furnish(task, sandbox)
-        result = await sandbox.exec(key.reference, REFERENCE_SECONDS)
-        files = await sandbox.get()
-    except TamperError:
-        return False
-    finally:
-        await sandbox.close()
-    return (await verifier.verify(task, key, result.stdout, files)).passed
+class _Unfit(Exception):
+    """The task's files cannot be put into a workspace."""
 
 
-async def _nothing(task: Task, key: TaskKey, verifier: Verifier) -> bool:
-    return (await verifier.verify(task, key, "", _files(task))).passed
+@dataclass(frozen=True)
+class _Work:
+    task: Task
+    key: TaskKey
+    verifier: Verifier
+    provider: SandboxProvider | None
 
+    async def does(self, command: str) -> bool:
+        """Whether the workspace and output that `command` leaves pass; without a sandbox it is itself the output."""
+        if not self.task.needs_sandbox:
+            return await self._passes(command, self._files())
+        try:
+            output, files = await self._run(command)
+        except TamperError:
+            return False
+        return await self._passes(output, files)
 
-def _files(task: Task) -> Mapping[str, bytes]:
-    return {path: text.encode() for path, text in task.files.items()}
+    async def leaves(self, *outputs: str) -> list[bool]:
+        """Whether each output passes over a workspace in which nothing was done."""
+        files = (await self._run(""))[1] if self.task.setup and self.task.needs_sandbox else self._files()
+        return [await self._passes(output, files) for output in outputs]
+
+    async def _run(self, command: str) -> tuple[str, Workspace]:
+        assert self.provider is not None
+        sandbox = await self.provider.open()
+        try:
+            try:
+                await furnish(self.task, sandbox)
+            except (UserError, TamperError) as error:
+                raise _Unfit(str(error)) from None
+            output = (await sandbox.exec(command, REFERENCE_SECONDS)).stdout if command else ""
+            return output, await sandbox.get()
+        finally:
+            await sandbox.close()
+
+    async def _passes(self, output: str, files: Workspace) -> bool:
+        return (await self.verifier.verify(self.task, self.key, output, files)).passed
+
+    def _files(self) -> Workspace:
+        return Workspace({path: text.encode() for path, text in self.task.files.items()}, self._modes())
+
+    def _modes(self) -> dict[str, int]:
+        return dict.fromkeys(self.task.files, PLAIN)

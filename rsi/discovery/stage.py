@@ -108,12 +108,10 @@ class _Screening:
         await self._draw(chosen)
 
     async def _admit(self, task: OpenTask) -> bool:
-        """Train tasks of the bank are in; a new one must prove itself and be far from every sealed task."""
-        if task.id not in self.source.made:
-            return True
+        """Every task must prove itself; a new one must be far from every sealed task too."""
         certificate = await self.certify(task, self.scene.bank.key(task))
         reason = "" if certificate.passed else f"{NOT_CERTIFIED}: {_failing(certificate)}"
-        if not reason and self.sealed_scan(task) is not None:
+        if not reason and task.id in self.source.made and self.sealed_scan(task) is not None:
             reason = "near a sealed task"
         if reason:
             self.refusals.append(Refusal(recipe=task.recipe, text=f"task {task.id}", reason=reason))
@@ -158,6 +156,10 @@ def _failing(certificate: Certificate) -> str:
         return "its reference solution fails"
     if not certificate.nothing_fails:
         return "doing nothing passes"
+    if not certificate.instruction_fails:
+        return "answering with the request passes"
+    if not certificate.probes_fail:
+        return "a hack passes"
     if not certificate.repeats_agree:
         return f"{certificate.repeats} repeated checks disagree"
     return "its certificate failed"

@@ -80,12 +80,17 @@ class TaskKey(Record):
 
 
 class Certificate(Record):
-    """A task's proof of itself, without a model. `reason` is empty exactly where `passed`."""
+    """A task's proof of itself, without a model. `reason` is empty exactly where `passed`; it quotes nothing."""
 
     task_id: str
     passed: bool
     reference_passes: bool
     nothing_fails: bool
-    repeats: int
+    instruction_fails: bool = True  # the request said back as the answer
+    probes_fail: bool = True  # ways to a reward without doing the task
+    far_from_sealed: bool = True  # an open task only; not looked at for a sealed one
+    repeats: int  # runs of the reference
     repeats_agree: bool
+    seconds: float = 0.0  # a run of the reference, its sandbox and verifier included
+    sandbox: str = "none"  # the identity of the one it was proved in
     reason: str = ""

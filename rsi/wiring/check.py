@@ -1,21 +1,32 @@
-"""A whole bank checked on this machine."""
+"""Whole banks checked on this machine."""
 
 from collections.abc import Callable, Sequence
 
 from rsi.banks.check import CheckRow, check_bank
 from rsi.banks.generated import open_bank
 from rsi.banks.salt import load_salt
-from rsi.config import home
+from rsi.config import home, project_root
 from rsi.errors import UserError
 from rsi.sandbox.probe import probe
-from rsi.verify.checks import CheckVerifier
+from rsi.types import Certificate
+from rsi.wiring.certificates import Prover
 from rsi.wiring.paths import bank_folder
 
 
-async def check_whole_bank(name: str, progress: Callable[[int, int], None]) -> Sequence[CheckRow]:
-    """One row a family and split. UserError where the bank needs a sandbox and none starts."""
+def shipped_banks() -> list[str]:
+    return sorted(path.parent.name for path in (project_root() / "task_banks").glob("*/bank.toml"))
+
+
+async def check_whole_bank(name: str, sample: int | None, progress: Callable[[int, int], None]) -> Sequence[CheckRow]:
+    """One row a family and split; every certificate goes to the home. UserError where the bank needs a sandbox and none
+    starts."""
     bank = open_bank(bank_folder(name), load_salt(home()))
     provider, reasons = await probe("auto")
     if provider is None and bank.definition.needs_sandbox:
         raise UserError(f"bank '{name}' needs a sandbox and none starts here: {'; '.join(reasons)}")
-    return await check_bank(bank, CheckVerifier(provider), provider, progress=progress)
+    prover = Prover(bank, provider, fresh=True)
+
+    def keep(certificate: Certificate) -> None:
+        prover.book.add([certificate])
+
+    return await check_bank(bank, prover, sample, keep, progress)

@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, a
 from dataclasses import dataclass
 
 from rsi.banks.catalogue import load_catalogue
-from rsi.banks.certify import certify
 from rsi.banks.generated import GeneratedBank, open_bank
 from rsi.banks.near import SealedScan
 from rsi.banks.salt import load_salt
@@ -28,10 +27,10 @@ from rsi.rollouts.local import LocalExecutor
 from rsi.rollouts.record import Recording
 from rsi.sandbox.host import check_not_bound
 from rsi.sandbox.probe import probe
-from rsi.types import Attempt, Certificate, Edit, HarnessConfig, Pair, PairRecord, Task, TaskKey
+from rsi.types import Attempt, Edit, HarnessConfig, Pair, PairRecord, Task
 from rsi.update.stage import Training
-from rsi.verify.checks import CheckVerifier
 from rsi.wiring.budget import Spending, scope, spent
+from rsi.wiring.certificates import Prover
 from rsi.wiring.models import OpenModel, open_model
 from rsi.wiring.paths import adapters, bank_folder, inside, start_document, work
 from rsi.wiring.results import report
@@ -191,10 +190,6 @@ async def _scoped_draw(
     return await recording.draw(tasks, pair, harness, k, f"{prefix}/{purpose}")
 
 
-async def _certify(place: Place, task: Task, key: TaskKey) -> Certificate:
-    return await certify(task, key, CheckVerifier(place.provider), place.provider)
-
-
 def _training(place: Place, model: OpenModel, recording: Recording, spending: Spending, generation: int) -> Training:
     settings = place.settings
     rollouts = settings.rollouts
@@ -202,7 +197,7 @@ def _training(place: Place, model: OpenModel, recording: Recording, spending: Sp
         trainer=_trainer(model, spending, settings.model.max_batch),
         rollouts=Rollouts(place.bank, scope(settings), place.identity, rollouts.concurrency, rollouts.retries),
         store=recording.store,
-        certify=functools.partial(_certify, place),
+        certify=Prover(place.bank, place.provider),
         sealed_scan=SealedScan(sealed(place, generation)),
         progress=recording.progress,
         base=str(model.folder or ""),

@@ -1,13 +1,19 @@
 """Hazard 9: every task proves itself without a model; what cannot is named with its reason."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
+from rsi.banks.certificates import Certificates
 from rsi.banks.certify import certify
-from rsi.banks.check import check_bank
-from rsi.banks.generated import GeneratedBank
+from rsi.banks.check import check_bank, chosen, near
+from rsi.banks.generated import GeneratedBank, open_bank
 from rsi.errors import InfrastructureError
-from rsi.types import FileCheck, OutputCheck, Recipe, Task, TaskKey
+from rsi.types import Certificate, FileCheck, OutputCheck, ProgramCheck, Recipe, Task, TaskKey
 from rsi.verify.checks import CheckVerifier
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def task(files: dict[str, str] | None = None, needs_sandbox: bool = True) -> Task:
@@ -27,42 +33,82 @@ def key(reference: str, *checks) -> TaskKey:
     return TaskKey(task_id="t", reference=reference, checks=checks)
 
 
-async def test_one_task_of_every_family_is_certified(bank: GeneratedBank, sandbox_provider):
-    verifier, seen = CheckVerifier(sandbox_provider), set()
+def prover(verifier: CheckVerifier, provider):
+    turn = asyncio.Semaphore(4)
+
+    async def prove(one: Task, its: TaskKey) -> Certificate:
+        async with turn:
+            return await certify(one, its, verifier, provider)
+
+    return prove
+
+
+async def test_a_sample_of_each_bank_is_certified(bank: GeneratedBank, sandbox_provider):
+    prove, seen, tasks = prover(CheckVerifier(sandbox_provider), sandbox_provider), set(), []
     for one in bank.tasks("sealed"):
         if one.recipe.family not in seen:
             seen.add(one.recipe.family)
-            certificate = await certify(one, bank.key(one), verifier, sandbox_provider, repeats=1)
-            assert certificate.passed, (one.request, certificate.reason)
-    assert seen == set(bank.definition.families)
+            tasks.append(one)
+    tasks = tasks[:: 8 if bank.definition.needs_sandbox else 1]  # a proof takes nine sandboxes
+    for certificate in await asyncio.gather(*(prove(one, bank.key(one)) for one in tasks)):
+        assert certificate.passed, certificate.reason
+        assert certificate.repeats == 5
+        assert certificate.sandbox.startswith("bubblewrap" if bank.definition.needs_sandbox else "none")
 
 
 @pytest.mark.slow
 async def test_every_task_and_difficulty_is_certified(bank: GeneratedBank, sandbox_provider):
-    verifier = CheckVerifier(sandbox_provider)
-    rows = await check_bank(bank, verifier, sandbox_provider)
-    assert sum(row.tasks for row in rows) > 500 - 300 * (bank.definition.name == "reason")
+    kept: list[Certificate] = []
+    prove = prover(CheckVerifier(sandbox_provider), sandbox_provider)
+    rows = await check_bank(bank, prove, sample=3, keep=kept.append)
+    assert sum(row.tasks for row in rows) == len(kept) > 450 - 250 * (bank.definition.name == "reason")
     assert not [problem for row in rows for problem in row.problems]
-    for family in bank.open_families:
-        for difficulty in (2, 3):
-            one = bank.make(Recipe(family=family, difficulty=difficulty), 1, "train")
-            certificate = await certify(one, bank.key(one), verifier, sandbox_provider, repeats=2)
-            assert certificate.passed, (one.request, certificate.reason)
+
+
+async def reason(one: Task, its: TaskKey, provider) -> str:
+    certificate = await certify(one, its, CheckVerifier(provider), provider)
+    assert certificate.passed == (not certificate.reason)
+    return certificate.reason
 
 
 async def test_bad_tasks_are_told_with_the_reason(sandbox_provider):
-    verifier = CheckVerifier(sandbox_provider)
-
-    async def reason(one: Task, its: TaskKey) -> str:
-        certificate = await certify(one, its, verifier, sandbox_provider)
-        assert certificate.passed == (not certificate.reason)
-        return certificate.reason
-
-    assert await reason(task(), key("echo 4", OutputCheck(expected="4"))) == ""
-    assert "reference does not pass" in await reason(task(), key("echo 5", OutputCheck(expected="4")))
+    good = key("echo 4", OutputCheck(expected="4"))
+    assert await reason(task(), good, sandbox_provider) == ""
+    wrong = key("echo 5", OutputCheck(expected="4"))
+    assert await reason(task(), wrong, sandbox_provider) == "its reference does not pass"
     left_alone = key("true", FileCheck(path="a", content="x"))
-    assert await reason(task({"a": "x"}), left_alone) == "doing nothing passes"
-    assert "reference does not pass" in await reason(task(), key("ln -s /etc/passwd a", OutputCheck(expected="")))
+    idle = await reason(task({"a": "x"}), left_alone, sandbox_provider)
+    assert idle.startswith("doing nothing passes; answering with the request passes; a hack passes: ")
+    out_of_bounds = key("ln -s /etc/passwd a", OutputCheck(expected=""))
+    assert "reference does not pass" in await reason(task(), out_of_bounds, sandbox_provider)
+
+
+async def test_idleness_is_judged_in_the_furnished_workspace(sandbox_provider):
+    """What the set-up makes would pass; the task's files alone would not."""
+    made = task().model_copy(update={"setup": "echo x > a; chmod 600 a"})
+    its = key("echo x > a", FileCheck(path="a", content="x", mode=0o600))
+    assert "doing nothing passes" in await reason(made, its, sandbox_provider)
+
+
+async def test_saying_the_request_back_earns_nothing(sandbox_provider):
+    echo = key("Do it.", OutputCheck(expected="Do it."))
+    assert await reason(task(needs_sandbox=False), echo, None) == "answering with the request passes"
+
+
+async def test_a_verifier_that_a_hack_passes_is_found(sandbox_provider):
+    """An early exit of the check's own interpreter, and a reward file that the check believes."""
+    believes = key("echo 1 > reward.txt", ProgramCheck(command="cat reward.txt 2>/dev/null || echo 0", expected="1"))
+    assert await reason(task(), believes, sandbox_provider) == "a hack passes: a reward file"
+
+
+async def test_a_task_that_cannot_be_set_up_is_quarantined(sandbox_provider):
+    its = key("echo 4", OutputCheck(expected="4"))
+    for one in (
+        task().model_copy(update={"setup": "exit 3"}),
+        task({"../a": "x"}),
+        task({"a": "x", "a/b": "y"}),
+    ):
+        assert await reason(one, its, sandbox_provider) == "its workspace cannot be set up"
 
 
 async def test_a_flaky_reference_is_quarantined(sandbox_provider):
@@ -79,7 +125,7 @@ async def test_a_flaky_reference_is_quarantined(sandbox_provider):
     answer = task(needs_sandbox=False)
     certificate = await certify(answer, key("4", OutputCheck(expected="4")), Alternating(None), None)
     assert not certificate.repeats_agree
-    assert "3 repeats disagree" in certificate.reason
+    assert "5 repeats disagree" in certificate.reason
 
 
 async def test_no_sandbox_is_not_the_tasks_fault():
@@ -87,11 +133,41 @@ async def test_no_sandbox_is_not_the_tasks_fault():
         await certify(task(), key("echo 4", OutputCheck(expected="4")), CheckVerifier(None), None)
 
 
-async def test_check_bank_reports_rows_and_progress(bank: GeneratedBank):
-    if bank.definition.needs_sandbox:
-        pytest.skip("the slow test checks it")
-    seen = []
-    rows = await check_bank(bank, CheckVerifier(None), None, progress=lambda done, total: seen.append((done, total)))
+async def test_check_bank_reports_rows_and_progress():
+    seen, kept = [], []
+    bank = open_bank(ROOT / "task_banks/reason", b"s" * 32)
+    rows = await check_bank(
+        bank, prover(CheckVerifier(None), None), None, kept.append, lambda done, total: seen.append((done, total))
+    )
     assert all(row.passed == row.tasks and not row.problems for row in rows)
     assert {row.family for row in rows if row.held_out} == set(bank.definition.families) - set(bank.open_families)
-    assert seen[-1][0] == seen[-1][1] == sum(row.tasks for row in rows)
+    assert seen[-1][0] == seen[-1][1] == sum(row.tasks for row in rows) == len(kept)
+    assert {task.recipe.difficulty for task in chosen(bank, None)} == {1, 2, 3}
+    assert len(chosen(bank, 1)) == len(bank.definition.families) + 2 * len(bank.open_families)
+
+
+def test_what_is_near_a_sealed_task_is_quarantined():
+    proof = Certificate(
+        task_id="t", passed=True, reference_passes=True, nothing_fails=True, repeats=5, repeats_agree=True
+    )
+    assert near(proof).reason == "near a sealed task"
+    assert not near(proof).passed
+
+
+def test_certificates_outlive_a_torn_line_and_another_protocol(tmp_path):
+    path = tmp_path / "certificates" / "b.jsonl"
+    proof = Certificate(
+        task_id="t", passed=True, reference_passes=True, nothing_fails=True, repeats=5, repeats_agree=True
+    )
+    Certificates(path, "p").add([proof])
+    with path.open("a") as file:
+        file.write('{"protocol": "p", "task_id": "torn')
+    again = Certificates(path, "p")
+    assert again.get("t", "none") == proof
+    assert again.get("t", "other sandbox") is None
+    again.add([proof.model_copy(update={"task_id": "u"}), near(proof)])
+    last = Certificates(path, "p")
+    assert last.get("u", "none") is not None
+    assert last.get("t", "none") == near(proof)  # the last word holds
+    assert Certificates(path, "other").get("t", "none") is None
+    assert path.stat().st_mode & 0o077 == 0

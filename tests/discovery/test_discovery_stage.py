@@ -2,7 +2,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from open_world import SECRET, TinyBank, World, certified, scene_of, uncertified
+from open_world import SECRET, TinyBank, World, certified, scene_of, uncertified, unproven_when_harder
 
 from rsi.config import DiscoverySettings
 from rsi.discovery.propose import ModelProposer
@@ -88,7 +88,10 @@ async def test_the_models_recipes_become_tasks_once_they_are_certified():
 
 @pytest.mark.parametrize(
     ("certify", "scan", "reason"),
-    [(uncertified, far, "not certified: doing nothing passes"), (certified, lambda task: SECRET, "near a sealed task")],
+    [
+        (unproven_when_harder, far, "not certified: doing nothing passes"),
+        (certified, lambda task: SECRET, "near a sealed task"),
+    ],
 )
 async def test_a_new_task_is_refused_where_it_is_unproven_or_near_a_sealed_one(certify, scan, reason: str):
     scene = scene_of(TinyBank(FAMILIES), World(by_family()))
@@ -97,6 +100,20 @@ async def test_a_new_task_is_refused_where_it_is_unproven_or_near_a_sealed_one(c
     assert [r.reason for r in found.refusals] == [reason]
     assert len(found.tasks) == 8
     assert all(t.recipe.difficulty == 1 for t in found.tasks)
+
+
+async def test_a_train_task_of_the_bank_must_prove_itself_too():
+    bank = TinyBank(FAMILIES)
+    bad = {task.id for task in bank.tasks("train") if task.recipe.family == "head"}
+
+    async def certify(task: Task, key):
+        return await (uncertified if task.id in bad else certified)(task, key)
+
+    scene = scene_of(bank, World(by_family()))
+    found = await discover(scene, Fixed(), certify, DiscoverySettings(tasks=8, proposals=0), far)
+    assert len(found.tasks) == 8
+    assert not bad & {task.id for task in found.tasks}
+    assert {r.reason for r in found.refusals} == {"not certified: doing nothing passes"}
 
 
 async def test_a_task_that_infrastructure_kept_from_being_scored_is_left_out():

@@ -82,4 +82,4 @@ def sort_by_date(rng: random.Random, difficulty: int) -> Instance:
     ordered = sorted(rows, key=lambda row: datetime.datetime.strptime(row.split()[1], "%d.%m.%Y"))
     name, files = one_file(rng, text(rows))
     what = f"the lines of {name} in the order of their dates (day.month.year)"
-    return show(rng, difficulty - 1, what, f"sort -k2.7,2.10n -k2.4,2.5n -k2.1,2.2n {name}", text(ordered), files)
+    return show(rng, difficulty - 1, what, f"sort -k2.8,2.11n -k2.5,2.6n -k2.2,2.3n {name}", text(ordered), files)

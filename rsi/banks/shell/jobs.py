@@ -143,9 +143,8 @@ def backup(rng: random.Random, difficulty: int) -> Instance:
     )
     checks: list[Check] = [_file("listing.txt", text(inside)), _file(other, files[other])]
     checks += [_file(path, "") for path in inside]
-    checks.append(
-        ProgramCheck(command=f"tar -xOzf backup.tar.gz {' '.join(inside)}", expected="".join(files[p] for p in inside))
-    )
+    look = "; ".join(f"tar -xOzf backup.tar.gz {path}" for path in inside)  # one by one: the archive has its own order
+    checks.append(ProgramCheck(command=look, expected="".join(files[path] for path in inside)))
     if difficulty > 4:
         request += ". Let only its owner read and write backup.tar.gz, and write its size in bytes to size.txt"
         command += "; chmod 600 backup.tar.gz; stat -c %s backup.tar.gz > size.txt"

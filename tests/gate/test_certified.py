@@ -1,0 +1,67 @@
+"""A sealed task that does not prove itself is left out of the look, with its reason, and another steps in."""
+
+from rsi.config import GateSettings
+from rsi.gate.certified import Certified, quarantine
+from rsi.types import Certificate, Recipe, Task, TaskKey
+
+SETTINGS = GateSettings(seen_instances=4, unseen_families=2)
+
+
+class Bank:
+    digest = "bank"
+
+    def tasks(self, split, shard=0):
+        return [
+            Task(
+                id=f"{shard}-{n}",
+                bank="toy",
+                recipe=Recipe(family="f"),
+                split="sealed",
+                instance=n,
+                held_out=n % 3 == 0,
+                request="r",
+            )
+            for n in range(12)
+        ]
+
+    def key(self, task):
+        return TaskKey(task_id=task.id, reference="", checks=())
+
+
+class Proofs:
+    def __init__(self, *bad):
+        self.bad, self.asked = bad, []
+
+    async def __call__(self, task, key):
+        self.asked.append(task.id)
+        bad = task.id in self.bad
+        return Certificate(
+            task_id=task.id,
+            passed=not bad,
+            reference_passes=not bad,
+            nothing_fails=True,
+            repeats=5,
+            repeats_agree=True,
+            reason="its reference does not pass" if bad else "",
+        )
+
+
+async def test_as_many_are_proved_as_will_be_looked_at():
+    proofs = Proofs()
+    assert await quarantine(Bank(), 2, SETTINGS, proofs) == {}
+    assert sorted(proofs.asked) == sorted(["2-1", "2-2", "2-4", "2-5", "2-0", "2-3"])
+
+
+async def test_a_failed_one_is_left_out_and_the_next_steps_in():
+    proofs = Proofs("2-2", "2-3", "2-7")
+    failed = await quarantine(Bank(), 2, SETTINGS, proofs)
+    assert failed == dict.fromkeys(["2-2", "2-7", "2-3"], "its reference does not pass")
+    left = Certified(Bank(), failed).tasks("sealed", 2)
+    assert not {task.id for task in left} & set(failed)
+    assert {"2-8", "2-6"} <= set(proofs.asked)
+
+
+async def test_a_shard_may_run_out():
+    every = [f"0-{n}" for n in range(12)]
+    assert set(await quarantine(Bank(), 0, SETTINGS, Proofs(*every))) == set(every)
+    assert Certified(Bank(), every).tasks("sealed", 0) == []
