@@ -1,6 +1,7 @@
 """What a document says that this harness does not do: `rsi hcp check`."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -8,6 +9,8 @@ from pydantic import BaseModel
 from rsi.hcp.document import Document
 from rsi.hcp.form import TOOLS, Form
 from rsi.hcp.form.normal import normalise
+
+REALISED = ("skill", "prompt", "system_prompt", "append_system_prompt", "agents", "hook", "mcp")
 
 
 def check(document: Document) -> list[str]:
@@ -19,12 +22,37 @@ def check(document: Document) -> list[str]:
         notes.append("'tools': a list of allowed tools and a switch that disables them; the list wins")
     if form.model.bounded < form.model.max_tokens:
         notes.append(f"'model.max_tokens': at most {form.model.bounded} tokens are sampled a turn")
-    for index, entry in enumerate(form.resources.embedded):
-        if entry.kind != "skill":
-            notes.append(f"'resources.embedded[{index}]': kind '{entry.kind}' is kept, not realised")
+    notes += _resources(form)
+    notes += _workspace(form)
+    if form.session.mode in ("create", "continue_recent"):
+        notes.append(f"'session.mode': '{form.session.mode}': episodes are recorded by the store, in no session file")
     if form.rsi.exemplars.shots and not form.rsi.exemplars.pool:
         notes.append("'rsi.exemplars.shots': the pool is empty, so nothing is shown")
     return notes
+
+
+def _resources(form: Form) -> Iterator[str]:
+    called = " ".join(hook.command or "" for hook in form.hooks.all())
+    for index, entry in enumerate(form.resources.embedded):
+        unused = entry.kind == "hook" and (
+            not entry.original_path or PurePosixPath(entry.original_path).name not in called
+        )
+        if entry.kind not in REALISED or unused:
+            yield f"'resources.embedded[{index}]': kind '{entry.kind}' is kept, not realised"
+
+
+def _workspace(form: Form) -> Iterator[str]:
+    for index, entry in enumerate(form.workspace.entries):
+        here = f"'workspace.entries[{index}]'"
+        if entry.visibility == "verifier":
+            yield f"{here}: for the verifier alone: put nowhere, for verifiers here are of the bank"
+        elif entry.mode == "mount":
+            yield f"{here}: realised as a copy"
+        if entry.snapshot:
+            yield f"{here}.snapshot: not realised"
+    for index, output in enumerate(form.workspace.outputs):
+        if output.backend != "local" or output.destination:
+            yield f"'workspace.outputs[{index}]': backend '{output.backend}' is kept; outputs go to a local folder"
 
 
 def _unread(content: Mapping[str, Any], part: type[BaseModel], path: str) -> Iterator[str]:

@@ -15,10 +15,11 @@ from pydantic import ValidationError
 
 from rsi.config import first_problem
 from rsi.errors import UserError
-from rsi.hcp.form import SHELL_NAMES, TOOLS, Form
+from rsi.hcp.form import Form
 from rsi.hcp.form.normal import normalise
+from rsi.hcp.realise import realise
 from rsi.ids import canonical, digest
-from rsi.types import Exemplar, HarnessConfig, Skill
+from rsi.types import HarnessConfig
 
 MAX_CHARS = 1_000_000
 SECRET_KEY = re.compile(r"(api_?key|token|secret|password)(\[\d+\])*\"?$", re.IGNORECASE)
@@ -58,26 +59,12 @@ class Document:
         return self.form.rsi.parent
 
     def harness(self) -> HarnessConfig:
-        """What the episode loop reads of this document."""
-        form = self.form
-        names = {"shell" if name in SHELL_NAMES else name for name in form.allowed() if name in TOOLS}
-        embedded = [e.skill() for e in form.resources.embedded if e.kind == "skill"]
-        ours = [Skill(**skill.model_dump()) for skill in form.rsi.skills]
-        return HarnessConfig(
-            document_digest=self.digest,
-            system="\n\n".join(filter(None, (form.resources.system_prompt, *form.resources.append_system_prompts))),
-            answer_format=form.rsi.answer.format,
-            protocol=form.rsi.protocol,
-            tools=tuple(name for name in ("shell", "read", "write") if name in names),
-            exemplars=tuple(Exemplar(**e.model_dump()) for e in form.rsi.exemplars.pool),
-            shots=form.rsi.exemplars.shots,
-            skills=(*ours, *embedded),
-            hooks=tuple(form.hooks.all()),
-            stop_hooks=tuple(part.stop(name) for name, part in form.hooks.Stop.items()),
-            sampling=form.sampling(),
-            budgets=form.rsi.budgets.model_dump(),
-            list_files=form.rsi.list_files,
-        )
+        """What the episode loop reads of this document. UserError where it names files that are not embedded (see
+        `rsi.hcp.pack`), or asks for what no document may have."""
+        try:
+            return realise(self.form, self.digest)
+        except ValueError as error:
+            raise UserError(f"{self.where}: {error}") from None
 
 
 def parse(text: str, where: str) -> Document:

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from rsi.hcp.form.part import Part
+from rsi.hcp.form.resources import Packed
 from rsi.types import Budgets, Exemplar, Skill
 
 
@@ -37,3 +38,4 @@ class RsiPart(Part):
     budgets: BudgetsPart = BudgetsPart()
     exemplars: Exemplars = Exemplars()
     skills: tuple[SkillPart, ...] = ()
+    files: tuple[Packed, ...] = ()

@@ -4,11 +4,16 @@ from typing import Any, Literal
 
 from pydantic import field_validator
 
+from rsi.hcp.form.environment import EnvPart, RunPart
 from rsi.hcp.form.hooks import Hooks
+from rsi.hcp.form.mcp import McpPart
 from rsi.hcp.form.model import ModelPart, ProviderOptions
 from rsi.hcp.form.ours import RsiPart
 from rsi.hcp.form.part import Part
 from rsi.hcp.form.resources import Resources
+from rsi.hcp.form.session import SessionPart
+from rsi.hcp.form.sources import Sources
+from rsi.hcp.form.workspace import WorkspacePart
 from rsi.types import Sampling
 
 SHELL_NAMES = ("shell", "bash")  # RFC-0002 calls it bash
@@ -18,12 +23,19 @@ _LISTS = ("allow", "names", "enabled")  # keys of the tools table that may hold 
 
 class Form(Part):
     version: Literal[1]
+    run: RunPart = RunPart()
+    env: EnvPart = EnvPart()
     model: ModelPart = ModelPart()
     provider_options: ProviderOptions = ProviderOptions()
     tools: Any = None
     no_tools: str | None = None
+    skills: Sources = Sources()
+    prompt_templates: Sources = Sources()
     resources: Resources = Resources()
+    workspace: WorkspacePart = WorkspacePart()
+    mcp: McpPart = McpPart()
     hooks: Hooks = Hooks()
+    session: SessionPart = SessionPart()
     rsi: RsiPart = RsiPart()
 
     @field_validator("tools")
