@@ -1,14 +1,27 @@
-"""`rsi hcp`: check, show and diff HCP documents."""
+"""`rsi hcp`: check, show, diff and pack HCP documents, and their schema."""
 
 import json
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from rsi.hcp.document import Document
 
 app = typer.Typer(no_args_is_help=True, help="Harness configuration documents.")
 DocumentPath = Annotated[Path, typer.Argument(help="An HCP document (TOML).")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON value.")]
+
+
+def _packed(path: Path) -> "Document":
+    """The document with the files that it names."""
+    from rsi.config import project_root
+    from rsi.hcp.document import load
+    from rsi.hcp.pack import pack
+
+    return pack(load(path), path.parent, project_root())
 
 
 @app.command()
@@ -18,7 +31,7 @@ def check(path: DocumentPath, as_json: AsJson = False) -> None:
     from rsi.hcp.document import load
 
     document = load(path)
-    document.harness()
+    _packed(path).harness()
     notes = check_document(document)
     if as_json:
         print(json.dumps({"digest": document.digest, "notes": notes}))
@@ -29,9 +42,53 @@ def check(path: DocumentPath, as_json: AsJson = False) -> None:
 @app.command()
 def show(path: DocumentPath) -> None:
     """Print what the episode loop reads of a document, as JSON."""
-    from rsi.hcp.document import load
+    print(_packed(path).harness().model_dump_json(indent=2))
 
-    print(load(path).harness().model_dump_json(indent=2))
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a document."""
+    from rsi.hcp.schema import schema as made
+
+    print(json.dumps(made(), indent=2, sort_keys=True))
+
+
+@app.command()
+def pack(
+    path: DocumentPath, out: Annotated[Path, typer.Option("--out", "-o", help="Where the portable document goes.")]
+) -> None:
+    """Embed the files that a document names by path, so that it can be moved and its digest covers them."""
+    from rsi.errors import UserError
+    from rsi.hcp.pack import write
+
+    document = _packed(path)
+    document.harness()
+    try:
+        write(out, document.text)
+    except OSError as error:
+        raise UserError(f"{out}: cannot be written ({error.strerror}); check path and permissions") from None
+    print(f"{out}: digest {document.digest}")
+
+
+@app.command()
+def provider(path: DocumentPath) -> None:
+    """The model that a document names, as an entry of a registry: names of secrets, never their values."""
+    from rsi.config import project_root
+    from rsi.hcp.document import load
+    from rsi.hcp.env import environment
+    from rsi.hcp.provider import provider as entry
+
+    document = load(path)
+    found = entry(document, environment(document, path.parent, project_root(), os.environ))
+    print(found.model_dump_json(indent=2) if found else "null")
+
+
+@app.command()
+def workspace(path: DocumentPath) -> None:
+    """What a document's workspace comes to, as JSON: entries, targets, checksums. Secrets are masked."""
+    from rsi.hcp.provenance import provenance
+
+    print(json.dumps(provenance(_packed(path)), indent=2))
 
 
 @app.command()

@@ -67,9 +67,11 @@ def _with_script(hook: Hook, form: Form) -> Hook:
     if hook.command is None or not scripts:
         return hook
     command = hook.command
-    for word in _words(command):
+    for index, word in enumerate(_words(command)):
         for entry in scripts:
-            if entry.original_path and PurePosixPath(word) == PurePosixPath(entry.original_path):
+            name = PurePosixPath(entry.original_path)
+            there = index == entry.command_path_index and name.name == PurePosixPath(word).name
+            if entry.original_path and (there or PurePosixPath(word) == name):
                 command = command.replace(word, f"{RUNTIME}/{PurePosixPath(entry.path)}", 1)
     return hook.model_copy(update={"command": command})
 

@@ -51,6 +51,7 @@ class Embedded(Content):
     kind: str
     original_path: str = ""  # where it lay, relative to run.cwd
     auto_discover: bool = True
+    command_path_index: int | None = None  # of a hook's script: which word of the command names it
     triggers: tuple[str, ...] = ()  # ours: words that call a skill; its name where there are none
 
     @model_validator(mode="after")
