@@ -38,11 +38,16 @@ class Splits(Settings):
 class BankDefinition(Settings):
     version: Literal[1]
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")
-    generator: str  # a table of generators that ships with the project
+    generator: str  # a table of generators that ships with the project, or a .py file in the bank's folder
     specialist: Literal["agent", "chat", "coding"]
     needs_sandbox: bool
     splits: Splits
     families: dict[str, FamilySettings] = Field(min_length=1)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the bank brings its own generator, which runs in a sandbox only."""
+        return self.generator.endswith(".py")
 
     def within(self, low: int, high: int) -> "BankDefinition":
         """The bank cut to the difficulties `low` to `high`; families without a level among them are left out."""

@@ -11,13 +11,15 @@ from itertools import zip_longest
 from pathlib import Path
 
 from rsi.banks.definition import BankDefinition, load_definition
-from rsi.banks.instance import Instance, Table, trivial
+from rsi.banks.elsewhere import Elsewhere, find_code
+from rsi.banks.instance import Generator, Instance, Table, trivial
 from rsi.banks.near import contents
 from rsi.banks.reason import REASON
 from rsi.banks.salt import salt_digest
 from rsi.banks.shell import SHELL
 from rsi.errors import UserError
 from rsi.ids import canonical, digest, digest_file, digest_tree, seed_of
+from rsi.ports import SandboxProvider
 from rsi.types import OpenTask, Recipe, Split, Task, TaskKey
 
 TABLES: Mapping[str, Table] = {"shell": SHELL, "reason": REASON}
@@ -29,12 +31,15 @@ REPEATS = 60  # drafts in a row that were there before: the family has no more
 class GeneratedBank:
     """Implements ports.TaskBank. The same definition, generators and salt give the same tasks."""
 
-    def __init__(self, definition: BankDefinition, salt: bytes) -> None:
+    def __init__(
+        self, definition: BankDefinition, salt: bytes, table: Mapping[str, Generator], code: Sequence[str]
+    ) -> None:
+        """`table` holds every family of the definition; `code` are digests of what makes its instances."""
         self.definition = definition
         self.salt_digest = salt_digest(salt)
         self._salt = salt
-        self._table = TABLES[definition.generator]
-        self._digest = digest([definition, _code(definition.generator)])
+        self._table = table
+        self._digest = digest([definition, code])
         self._split = lru_cache(maxsize=16)(self._make_split)
 
     @property
@@ -160,24 +165,37 @@ class GeneratedBank:
         return digest([instance.request, dict(instance.files), instance.setup, family])
 
 
-def open_bank(folder: Path, salt: bytes, difficulty: tuple[int, int] | None = None) -> GeneratedBank:
+def open_bank(
+    folder: Path,
+    salt: bytes,
+    difficulty: tuple[int, int] | None = None,
+    provider: SandboxProvider | None = None,
+) -> GeneratedBank:
     """Open the bank in `folder`, cut to a range of difficulty where one is given (another digest, other tasks).
-    UserError for a bad bank.toml, or a generator or family that does not ship."""
+
+    A bank that brings its own generator needs `provider`, whose sandbox runs it. UserError for a bad bank.toml, a
+    generator or family that does not ship, a generator that misbehaves, or no sandbox for it."""
     definition, path = load_definition(folder, difficulty), folder / "bank.toml"
+    if definition.elsewhere:
+        code = find_code(folder, definition.generator)
+        if provider is None:
+            raise UserError(f"{path}: its generator is code from elsewhere, which runs in a sandbox only; none is here")
+        elsewhere = Elsewhere(definition, code, provider, salt)
+        return GeneratedBank(definition, salt, elsewhere.table(), [digest_file(code), *_shared()])
     table = TABLES.get(definition.generator)
     if table is None:
         raise UserError(f"{path}: 'generator': no such table '{definition.generator}'; use one of {', '.join(TABLES)}")
     for name in definition.families:
         if name not in table:
             raise UserError(f"{path}: 'families.{name}': the generator '{definition.generator}' has no such family")
-    return GeneratedBank(definition, salt)
+    code = Path(__file__).parent / definition.generator
+    return GeneratedBank(definition, salt, table, [digest_tree(code, "*.py"), *_shared()])
 
 
-def _code(generator: str) -> list[str]:
-    """Digests of the code that decides what a task is: the generator's families, and how instances are drawn."""
+def _shared() -> list[str]:
+    """Digests of the code that decides how instances are drawn."""
     here = Path(__file__).parent
-    shared = [digest_file(here / name) for name in ("content.py", "instance.py", "generated.py")]
-    return [digest_tree(here / generator, "*.py"), *shared]
+    return [digest_file(here / name) for name in ("content.py", "instance.py", "generated.py")]
 
 
 def _share(raw: bytes) -> float:

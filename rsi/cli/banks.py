@@ -5,6 +5,7 @@ import functools
 import json
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,6 +45,20 @@ def check(
     else:
         _show(rows, time.monotonic() - begun)
     raise typer.Exit(0 if all(row.passed == row.tasks for row in rows) else 1)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="What the bank is called.")],
+    folder: Annotated[Path | None, typer.Option(help="Where it goes; else ./NAME.")] = None,
+) -> None:
+    """Write a bank of one's own: settings, a generator to change, a catalogue of edits, two harness documents."""
+    from rsi.banks.scaffold import scaffold
+
+    place = folder or Path(name)
+    for path in scaffold(name, place):
+        print(path)
+    print(f"next: rsi bank check {place}, then rsi run {place}/run.toml")
 
 
 def _show(rows: Sequence["CheckRow"], seconds: float) -> None:

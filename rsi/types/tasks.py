@@ -1,13 +1,24 @@
 """Tasks, their secret keys, and the proof that a task holds."""
 
 from collections.abc import Mapping
-from typing import Literal
+from pathlib import PurePosixPath
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from rsi.types.record import Record
 
 Split = Literal["train", "selection", "sealed"]
+
+
+def _inside(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or any(ord(c) < 32 for c in path):
+        raise ValueError("a file's path must be relative and stay in the workspace")
+    return path
+
+
+FilePath = Annotated[str, AfterValidator(_inside)]  # relative to the workspace
 
 
 class Recipe(Record):
@@ -27,7 +38,7 @@ class Task(Record):
     instance: int  # the generator's seed; for sealed tasks derived from the home's secret salt
     held_out: bool = False  # an unseen family
     request: str
-    files: Mapping[str, str] = Field(default_factory=dict)  # relative path -> text
+    files: Mapping[FilePath, str] = Field(default_factory=dict)  # path -> text
     setup: str = ""  # a shell command that finishes the workspace before the agent sees it: archives, modes, histories
     needs_sandbox: bool = True
 
@@ -55,7 +66,7 @@ class FileCheck(Record):
     given, is what its permission bits must be."""
 
     kind: Literal["file"] = "file"
-    path: str
+    path: FilePath
     content: str | None
     mode: int | None = None
 

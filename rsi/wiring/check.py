@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from rsi.banks.check import CheckRow, check_bank
+from rsi.banks.definition import load_definition
 from rsi.banks.generated import open_bank
 from rsi.banks.salt import load_salt
 from rsi.config import home, project_root
 from rsi.errors import UserError
+from rsi.sandbox.host import check_not_bound
 from rsi.sandbox.probe import probe
 from rsi.types import Certificate
 from rsi.wiring.certificates import Prover
@@ -20,10 +22,15 @@ def shipped_banks() -> list[str]:
 async def check_whole_bank(name: str, sample: int | None, progress: Callable[[int, int], None]) -> Sequence[CheckRow]:
     """One row a family and split; every certificate goes to the home. UserError where the bank needs a sandbox and none
     starts."""
-    bank = open_bank(bank_folder(name), load_salt(home()))
+    folder = bank_folder(name)
+    definition = load_definition(folder)
+    needed = definition.needs_sandbox or definition.elsewhere
     provider, reasons = await probe("auto")
-    if provider is None and bank.definition.needs_sandbox:
+    if needed and provider is None:
         raise UserError(f"bank '{name}' needs a sandbox and none starts here: {'; '.join(reasons)}")
+    if needed:
+        check_not_bound([project_root(), home(), folder])
+    bank = open_bank(folder, load_salt(home()), provider=provider)
     prover = Prover(bank, provider, fresh=True)
 
     def keep(certificate: Certificate) -> None:

@@ -22,9 +22,12 @@ def bank_folder(name: str) -> Path:
 
 
 def start_document(start: str, bank: Path) -> Path:
-    """The founding HCP document by name (harness_configs/<bank>/<name>.toml) or by path."""
-    named = project_root() / "harness_configs" / bank.name / f"{start}.toml"
-    return named if named.is_file() else inside(start)
+    """The founding HCP document by name (<bank's folder>/harness/<name>.toml or harness_configs/<bank>/<name>.toml) or
+    by path."""
+    for named in (bank / "harness", project_root() / "harness_configs" / bank.name):
+        if (named / f"{start}.toml").is_file():
+            return named / f"{start}.toml"
+    return inside(start)
 
 
 def adapters() -> Path:

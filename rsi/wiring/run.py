@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, a
 from dataclasses import dataclass
 
 from rsi.banks.catalogue import load_catalogue
+from rsi.banks.definition import load_definition
 from rsi.banks.generated import GeneratedBank, open_bank
 from rsi.banks.near import SealedScan
 from rsi.banks.salt import load_salt
@@ -63,13 +64,14 @@ class Place:
 async def find_place(settings: RunSettings, say: Say) -> Place:
     """Probe the sandbox and open the bank; without a sandbox, the fallback bank in a lineage of its own, said aloud."""
     folder = bank_folder(settings.bank)
-    bank = open_bank(folder, load_salt(home()), settings.difficulty)
-    if not bank.definition.needs_sandbox:
-        return Place(settings, bank, None)
-    check_not_bound([project_root(), home(), folder])
-    provider, reasons = await probe(settings.sandbox)
-    if provider is not None:
-        return Place(settings, bank, provider)
+    definition = load_definition(folder, settings.difficulty)
+    provider, reasons = None, list[str]()
+    if definition.needs_sandbox or definition.elsewhere:
+        check_not_bound([project_root(), home(), folder])
+        provider, reasons = await probe(settings.sandbox)
+    if provider is not None or not (definition.needs_sandbox or definition.elsewhere):
+        bank = open_bank(folder, load_salt(home()), settings.difficulty, provider)
+        return Place(settings, bank, provider if definition.needs_sandbox else None)
     if settings.fallback_bank is None:
         raise UserError(f"bank '{settings.bank}' needs a sandbox and none starts here: {'; '.join(reasons)}")
     say(f"no sandbox ({'; '.join(reasons)}): bank '{settings.fallback_bank}' alone is run, not '{settings.bank}'")

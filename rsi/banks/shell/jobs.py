@@ -25,14 +25,14 @@ def tidy_folder(rng: random.Random, difficulty: int) -> Instance:
     moved = {path: f"{path.rsplit('.')[1]}/{path}" for path in paths}
     index = text(sorted(moved.values()))
     request = (
-        "Sort the files into folders named after their endings (txt, log, csv). Then write index.txt with the path of "
+        "Sort the files into folders named after their endings (txt, log, csv). Then write paths.txt with the path of "
         "each moved file, such as txt/a.txt, in sorted order"
     )
     command = (
         "mkdir txt log csv; for f in *.txt *.log *.csv; do mv $f ${f##*.}/; done; "
-        "find txt log csv -type f | LC_ALL=C sort > index.txt"
+        "find txt log csv -type f | LC_ALL=C sort > paths.txt"
     )
-    checks: list[Check] = [_file("index.txt", index)]
+    checks: list[Check] = [_file("paths.txt", index)]
     checks += [c for path, place in moved.items() for c in (_file(path, None), _file(place, files[path]))]
     if difficulty > 4:
         request, command = (
