@@ -1,0 +1,82 @@
+"""What a document brings into a real sandbox: files, environment, hooks' scripts, MCP servers."""
+
+from pathlib import Path
+
+import pytest
+
+from rsi.errors import InfrastructureError, UserError
+from rsi.harness.exported import Exported
+from rsi.harness.mcp import call, start
+from rsi.harness.place import place
+from rsi.sandbox.bubblewrap import Bubblewrap
+from rsi.types import McpServer, PlacedFile
+
+SERVER = (Path(__file__).parent / "mcp_server.py").read_text()
+FILES = [PlacedFile(path="mcp_server.py", content=SERVER, place="runtime")]
+
+
+@pytest.fixture
+async def sandbox():
+    try:
+        opened = await Bubblewrap().open()
+    except InfrastructureError as error:
+        pytest.skip(f"no bubblewrap sandbox here: {error}")
+    yield opened
+    await opened.close()
+
+
+def server(*args, command="python3", **env):
+    return McpServer(name="s", command=command, args=("/tmp/hcp/mcp_server.py", *args), env=env)
+
+
+async def test_files_stand_where_they_belong(sandbox):
+    files = [
+        PlacedFile(path="in/a.txt", content="a"),
+        PlacedFile(path="run", content="IyEvYmluL3NoCmVjaG8gaGkK", encoding="base64", mode=0o755),
+        PlacedFile(path="big ' name", content="x" * 300_000, place="runtime"),
+    ]
+    await place(files, sandbox)
+    result = await sandbox.exec('cat in/a.txt; ./run; wc -c < "/tmp/hcp/big \' name"; ls', 5)
+    assert result.stdout == "ahi\n300000\nin\nrun\n"
+    assert sorted(await sandbox.get()) == ["in/a.txt", "run"]
+
+
+async def test_environment_reaches_commands_and_stays_out_of_the_workspace(sandbox):
+    exported = Exported(sandbox, {"A": "it's $HOME", "B": "2"})
+    assert (await exported.exec('printf "%s %s" "$A" "$B"', 5)).stdout == "it's $HOME 2"
+    assert (await sandbox.exec('printf "%s" "$A"', 5)).stdout == ""
+
+
+async def test_tools_of_a_server_in_the_sandbox(sandbox):
+    await place(FILES, sandbox)
+    tools = await start(Exported(sandbox, {"FROM_DOCUMENT": "d"}), [server(FROM_SERVER="s")])
+    assert [tool.called for tool in tools][:2] == ["mcp__s__add", "mcp__s__slow"]
+    assert tools[0].description == "Adds." and tools[0].schema["type"] == "object"
+    assert await call(sandbox, "s", "add", {"a": 2, "b": 3}, 5) == "5\n[image content]"
+    assert (await call(sandbox, "s", "env", {}, 5)).startswith("s d /task")
+    assert (await call(sandbox, "s", "broken", {}, 5)).startswith("[error] it broke")
+    assert len(await call(sandbox, "s", "long", {}, 5)) > 300_000
+    assert "longer than" in await call(sandbox, "s", "add", {"a": "x" * 100_000}, 5)
+    assert await call(sandbox, "other", "add", {}, 5) == "[error] the server does not run"
+    assert await call(sandbox, "s", "slow", {}, 1.2) == "[error] the server does not answer in time"
+
+
+async def test_a_server_that_ends_is_an_error_of_the_call(sandbox):
+    await place(FILES, sandbox)
+    await start(sandbox, [server()])
+    assert await call(sandbox, "s", "die", {}, 5) == "[error] the server has ended"
+    assert (await call(sandbox, "s", "add", {"a": 1, "b": 2}, 2)).startswith("[error]")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (server("--fail"), "cannot find my database"),
+        (server(command="no-such-program"), "no-such-program"),
+        (McpServer(name="s", command="true"), "has ended"),
+    ],
+)
+async def test_a_server_that_does_not_start_fails_fast(sandbox, wrong, why):
+    await place(FILES, sandbox)
+    with pytest.raises(UserError, match=f"'s' does not start in the sandbox.*{why}"):
+        await start(sandbox, [wrong])
