@@ -12,7 +12,7 @@ from rsi.expansion.plan import ranked, spread
 @pytest.mark.parametrize("name", ["shell", "reason"])
 def test_no_edit_of_a_shipped_catalogue_is_taken_for_a_cheat(name: str):
     folder = project_root() / "task_banks" / name
-    bank, catalogue = open_bank(folder, bytes(32)), load_catalogue(folder)
+    bank, catalogue = open_bank(folder, bytes(32), (1, 1)), load_catalogue(folder)  # what the demo runs
     train = bank.tasks("train")
     families = {task.recipe.family for task in train}
     tasks = spread(train)[: 2 * len(families)]
