@@ -5,7 +5,7 @@ whenever, shares content with a sealed one of any shard."""
 import hashlib
 import hmac
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 from rsi.banks.definition import BankDefinition, load_definition
 from rsi.banks.elsewhere import Elsewhere, find_code
 from rsi.banks.instance import Generator, Instance, Table, trivial
+from rsi.banks.listed import FILES, NAME, load_listing
 from rsi.banks.near import contents
 from rsi.banks.reason import REASON
 from rsi.banks.salt import salt_digest
@@ -32,13 +33,20 @@ class GeneratedBank:
     """Implements ports.TaskBank. The same definition, generators and salt give the same tasks."""
 
     def __init__(
-        self, definition: BankDefinition, salt: bytes, table: Mapping[str, Generator], code: Sequence[str]
+        self,
+        definition: BankDefinition,
+        salt: bytes,
+        table: Mapping[str, Generator],
+        code: Sequence[str],
+        region: Callable[[Instance], Split | None] | None = None,
     ) -> None:
-        """`table` holds every family of the definition; `code` are digests of what makes its instances."""
+        """`table` holds every family of the definition; `code` are digests of what makes its instances. `region`, where
+        given, says which split an instance belongs to, instead of its content."""
         self.definition = definition
         self.salt_digest = salt_digest(salt)
         self._salt = salt
         self._table = table
+        self._region = region or self._content_region
         self._digest = digest([definition, code])
         self._split = lru_cache(maxsize=16)(self._make_split)
 
@@ -131,7 +139,7 @@ class GeneratedBank:
                 return instance
         return None
 
-    def _region(self, instance: Instance) -> Split | None:
+    def _content_region(self, instance: Instance) -> Split | None:
         """Where the instance's content belongs; None where some of its contents are sealed and some open."""
         parts = contents(instance.request, instance.files, instance.setup)
         sealed = {_share(hmac.digest(self._salt, part.encode(), "sha256")) < SEALED_SHARE for part in parts}
@@ -182,6 +190,10 @@ def open_bank(
             raise UserError(f"{path}: its generator is code from elsewhere, which runs in a sandbox only; none is here")
         elsewhere = Elsewhere(definition, code, provider, salt)
         return GeneratedBank(definition, salt, elsewhere.table(), [digest_file(code), *_shared()])
+    if definition.generator == NAME:
+        listing = load_listing(folder, definition, salt)
+        lists = [digest_file(folder / name) for name in FILES.values() if (folder / name).exists()]
+        return GeneratedBank(definition, salt, listing.table(), [*lists, *_shared()], listing.region)
     table = TABLES.get(definition.generator)
     if table is None:
         raise UserError(f"{path}: 'generator': no such table '{definition.generator}'; use one of {', '.join(TABLES)}")
@@ -195,7 +207,7 @@ def open_bank(
 def _shared() -> list[str]:
     """Digests of the code that decides how instances are drawn."""
     here = Path(__file__).parent
-    return [digest_file(here / name) for name in ("content.py", "instance.py", "generated.py")]
+    return [digest_file(here / name) for name in ("content.py", "instance.py", "listed.py", "generated.py")]
 
 
 def _share(raw: bytes) -> float:
