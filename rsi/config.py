@@ -33,7 +33,8 @@ class Settings(BaseModel):
 
 
 class ModelSettings(Settings):
-    id: str = "embedded"  # embedded | a Hugging Face folder or id | http(s)://... | scripted:FILE | replay:FILE
+    # embedded | a Hugging Face folder or id | http(s)://... | scripted:FILE | replay:FILE | document (what it names)
+    id: str = "embedded"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     dtype: Literal["bfloat16", "float32"] = "bfloat16"
     threads: int = Field(2, ge=1)
@@ -94,6 +95,7 @@ class RunSettings(Settings):
     seed: int = 0
     sandbox: Literal["auto", "bubblewrap", "none"] = "auto"
     fallback_bank: str | None = None  # used, aloud, where no sandbox can be had
+    allow_env: tuple[str, ...] = ()  # names of environment variables that documents may pass into sandboxes
     approved_edits: tuple[str, ...] = ()  # digests of edits that a person has approved
     model: ModelSettings = ModelSettings()
     rollouts: RolloutSettings = RolloutSettings()

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from rsi.errors import ContextOverflow, IntegrityError
+from rsi.harness.bring import bring
 from rsi.harness.furnish import furnish
 from rsi.harness.hooks import Ending, blocking
 from rsi.harness.prompt import opening
@@ -31,9 +32,10 @@ async def run_episode(
 ) -> Episode:
     """Play one episode. A model's bad work ends it, and is data. Raises InfrastructureError (model or sandbox),
     UserError (unknown adapter), IntegrityError (a prompt that does not continue the sampled tokens)."""
-    run = _Run(harness, model, sandbox, seed, adapter, list(opening(task, harness)))
     if sandbox is not None:
+        sandbox = await bring(harness, sandbox)
         await furnish(task, sandbox)
+    run = _Run(harness, model, sandbox, seed, adapter, list(opening(task, harness)))
     end: Termination | None = None
     while end is None:
         end = await run.turn()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from rsi.harness.templates import expand
 from rsi.types import Exemplar, HarnessConfig, Message, Skill, Task
 
 # What varies between tasks of one kind: quoted text, file names and paths, numbers.
@@ -15,15 +16,17 @@ _WORD = re.compile(r"[^\W_]+|#")
 
 
 def opening(task: Task, harness: HarnessConfig) -> tuple[Message, ...]:
-    """System message, exemplars as turns of their own (the most similar last), then the request."""
-    skills = [skill.text for skill in chosen_skills(task.request, harness.skills)]
+    """System message, exemplars as turns of their own (the most similar last), what was said in the session that the
+    document restores, then the request."""
+    request = expand(task.request, harness.prompts)
+    skills = [skill.text for skill in chosen_skills(request, harness.skills)]
     system = "\n\n".join(part for part in (harness.system, harness.answer_format, *skills) if part)
     messages = [Message(role="system", content=system)] if system else []
-    for exemplar in chosen_exemplars(task.request, harness.exemplars, harness.shots):
+    for exemplar in chosen_exemplars(request, harness.exemplars, harness.shots):
         messages.append(Message(role="user", content=exemplar.request))
         messages.append(Message(role="assistant", content=exemplar.response))
     listing = f"\nFiles: {', '.join(sorted(task.files))}" if harness.list_files and task.files else ""
-    return (*messages, Message(role="user", content=task.request + listing))
+    return (*messages, *harness.restored, Message(role="user", content=request + listing))
 
 
 def chosen_skills(request: str, skills: Sequence[Skill]) -> tuple[Skill, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -70,7 +70,7 @@ def _unread(content: Mapping[str, Any], part: type[BaseModel], path: str) -> Ite
         if isinstance(value, list):
             for index, item in enumerate(value):
                 yield from _unread(item, inner, f"{here}[{index}]")
-        elif field.annotation is not None and inner is field.annotation:
+        elif get_origin(field.annotation) is not dict:
             yield from _unread(value, inner, here)
         else:  # a table of named parts
             for name, item in value.items():

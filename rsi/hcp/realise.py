@@ -41,7 +41,7 @@ def realise(form: Form, digest: str) -> HarnessConfig:
         restored=form.session.messages(),
         mcp=servers(form),
         env_set=form.env.set,
-        env_names=tuple(sorted({*form.env.must, *form.env.optional})),
+        env_names=tuple(sorted({*form.env.must, *form.env.optional} - set(form.model.must))),
     )
 
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rsi.errors import IntegrityError, TamperError, UserError
 from rsi.harness import Episode, run_episode
+from rsi.harness.exported import Exported
 from rsi.ids import digest_tree
 from rsi.ports import ModelBackend, Sandbox, SandboxProvider, Verifier
 from rsi.types import Attempt, Cost, Job, Score, Termination
@@ -15,11 +17,13 @@ from rsi.types import Attempt, Cost, Job, Score, Termination
 
 @dataclass(frozen=True)
 class Parts:
-    """What playing needs besides the job. `provider` is None where no sandbox can be had."""
+    """What playing needs besides the job. `provider` is None where no sandbox can be had. `allow_env`: the names of
+    this process's environment variables that a document may have in its sandbox."""
 
     model: ModelBackend
     provider: SandboxProvider | None
     verifier: Verifier
+    allow_env: tuple[str, ...] = ()
 
 
 async def play(job: Job, parts: Parts, retries: int = 0) -> Attempt:
@@ -46,7 +50,8 @@ def unscored(job: Job, error: str) -> Attempt:
 async def _play_once(job: Job, parts: Parts) -> Attempt:
     sandbox = await _open(job, parts.provider)
     try:
-        episode = await run_episode(job.task, job.harness, parts.model, sandbox, job.spec.seed, job.adapter)
+        seen = _with_environment(sandbox, job, parts.allow_env)
+        episode = await run_episode(job.task, job.harness, parts.model, seen, job.spec.seed, job.adapter)
         try:
             files: Mapping[str, bytes] = await sandbox.get() if sandbox is not None else {}
             await _close(sandbox)  # before a verifier opens its own
@@ -64,6 +69,13 @@ async def _open(job: Job, provider: SandboxProvider | None) -> Sandbox | None:
     if provider is None:
         raise UserError(f"bank '{job.task.bank}': its tasks need a sandbox and this machine has none; see `rsi doctor`")
     return await provider.open()
+
+
+def _with_environment(sandbox: Sandbox | None, job: Job, allowed: tuple[str, ...]) -> Sandbox | None:
+    """The sandbox with the variables that the document asks for and the operator allows. Values are read here and
+    recorded nowhere."""
+    names = [name for name in job.harness.env_names if name in allowed and name in os.environ]
+    return Exported(sandbox, {name: os.environ[name] for name in names}) if sandbox is not None and names else sandbox
 
 
 async def _close(sandbox: Sandbox | None) -> None:

@@ -16,7 +16,7 @@ from rsi.discovery.propose import ModelProposer
 from rsi.errors import UserError
 from rsi.gate.contract import Contract, load_contract
 from rsi.generation import Cycle, Parts
-from rsi.hcp.document import Document, load
+from rsi.hcp.document import Document
 from rsi.ports import Executor, SandboxProvider, Trainer
 from rsi.registry.champions import Champions
 from rsi.registry.engine import open_database
@@ -32,6 +32,7 @@ from rsi.types import Attempt, Edit, HarnessConfig, Pair, PairRecord, Task
 from rsi.update.stage import Training
 from rsi.wiring.budget import Spending, scope, spent
 from rsi.wiring.certificates import Prover
+from rsi.wiring.founding import founding
 from rsi.wiring.models import OpenModel, open_model
 from rsi.wiring.paths import adapters, bank_folder, inside, start_document, work
 from rsi.wiring.results import report
@@ -85,7 +86,12 @@ def settle(settings: RunSettings, say: Say) -> RunSettings:
     before a model is fetched or loaded, where a file that they name is missing or malformed."""
     place = asyncio.run(find_place(settings, say))
     _inputs(place)
-    return place.settings
+    return settled(place)
+
+
+def settled(place: Place) -> RunSettings:
+    """The settings with the model that the document names, where they leave it to the document."""
+    return founding(place.settings, start_document(place.settings.start, bank_folder(place.settings.bank)))[1]
 
 
 def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document]:
@@ -94,8 +100,7 @@ def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document]:
     contract = load_contract(inside(place.settings.contract))
     if contract.evaluation.bank not in (None, place.bank.definition.name):
         raise UserError(f"contract '{contract.name}' is for bank '{contract.evaluation.bank}', not '{folder.name}'")
-    document = load(start_document(place.settings.start, folder))
-    document.harness()
+    document, _ = founding(place.settings, start_document(place.settings.start, folder))
     known = set(place.bank.definition.families)  # the run may have cut the bank
     return contract, [edit for edit in load_catalogue(folder) if set(edit.families) <= known], document
 
@@ -108,6 +113,8 @@ async def open_run(
     place = await find_place(settings, say)
     settings = place.settings
     contract, catalogue, document = _inputs(place)
+    settings = settled(place)
+    place = Place(settings, place.bank, place.provider)
     with ExitStack() as stack:
         database = open_database()
         stack.callback(database.close)
@@ -181,9 +188,10 @@ def _executor(place: Place, model: OpenModel) -> Executor:
     if rollouts.executor == "ray":
         from rsi.rollouts.ray import RayExecutor
 
-        parts = functools.partial(make_parts, model.backend, sandboxed)
+        parts = functools.partial(make_parts, model.backend, sandboxed, place.settings.allow_env)
         return RayExecutor(parts, rollouts.workers, rollouts.concurrency, rollouts.retries)
-    return LocalExecutor(make_parts(model.backend, sandboxed), rollouts.concurrency, rollouts.retries)
+    parts_here = make_parts(model.backend, sandboxed, place.settings.allow_env)
+    return LocalExecutor(parts_here, rollouts.concurrency, rollouts.retries)
 
 
 async def _scoped_draw(
@@ -197,7 +205,9 @@ def _training(place: Place, model: OpenModel, recording: Recording, spending: Sp
     rollouts = settings.rollouts
     return Training(
         trainer=_trainer(model, spending, settings.model.max_batch),
-        rollouts=Rollouts(place.bank, scope(settings), place.identity, rollouts.concurrency, rollouts.retries),
+        rollouts=Rollouts(
+            place.bank, scope(settings), place.identity, rollouts.concurrency, rollouts.retries, settings.allow_env
+        ),
         store=recording.store,
         certify=Prover(place.bank, place.provider),
         sealed_scan=SealedScan(sealed(place, generation)),

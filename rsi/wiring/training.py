@@ -22,10 +22,10 @@ def process_provider(sandboxed: bool) -> SandboxProvider | None:
     return Bubblewrap() if sandboxed else None
 
 
-def make_parts(model: ModelBackend, sandboxed: bool) -> Parts:
+def make_parts(model: ModelBackend, sandboxed: bool, allow_env: tuple[str, ...] = ()) -> Parts:
     """Model, sandboxes and verifier of one worker process. Picklable as a partial, for `model` is a client."""
     provider = process_provider(sandboxed)
-    return Parts(model, provider, CheckVerifier(provider))
+    return Parts(model, provider, CheckVerifier(provider), allow_env)
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,10 @@ class TrainingRollout:
     sandbox: str  # identity, or "none"
     concurrency: int
     retries: int
+    allow_env: tuple[str, ...] = ()
 
     async def __call__(self, draws: Sequence[TrainDraw], model: ModelBackend) -> Sequence[Attempt]:
-        parts = make_parts(model, self.sandbox != "none")
+        parts = make_parts(model, self.sandbox != "none", self.allow_env)
         gate = asyncio.Semaphore(self.concurrency)
 
         async def one(job: Job) -> Attempt:
@@ -68,11 +69,14 @@ class Rollouts:
     sandbox: str
     concurrency: int
     retries: int
+    allow_env: tuple[str, ...] = ()
 
     def __call__(self, pair: Pair, harness: HarnessConfig, tasks: Sequence[OpenTask], purpose: str) -> Rollout:
         keyed = {task.id: (task, self.bank.key(task)) for task in tasks}
         scoped = f"{self.scope}/{purpose}"
-        return TrainingRollout(pair, harness, keyed, scoped, self.sandbox, self.concurrency, self.retries)
+        return TrainingRollout(
+            pair, harness, keyed, scoped, self.sandbox, self.concurrency, self.retries, self.allow_env
+        )
 
 
 @dataclass(frozen=True)

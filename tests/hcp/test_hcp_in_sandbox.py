@@ -1,5 +1,6 @@
 """What a document brings into a real sandbox: files, environment, hooks' scripts, MCP servers."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from rsi.errors import InfrastructureError, UserError
 from rsi.harness.exported import Exported
 from rsi.harness.mcp import call, start
-from rsi.harness.place import place
+from rsi.harness.place import RUNTIME, place
+from rsi.hcp import realise
 from rsi.sandbox.bubblewrap import Bubblewrap
 from rsi.types import McpServer, PlacedFile
 
@@ -80,3 +82,21 @@ async def test_a_server_that_does_not_start_fails_fast(sandbox, wrong, why):
     await place(FILES, sandbox)
     with pytest.raises(UserError, match=f"'s' does not start in the sandbox.*{why}"):
         await start(sandbox, [wrong])
+
+
+async def test_an_episode_has_what_its_document_brings(sandbox, monkeypatch):
+    from rsi.harness import run_episode
+    from rsi.hcp import parse
+    from rsi.models.scripted import Rule, ScriptedModel, Table
+    from rsi.types import Recipe, Task
+
+    assert realise.RUNTIME == RUNTIME
+    sha = hashlib.sha256(b"hello").hexdigest()
+    text = (
+        'version = 1\n[env]\nset = { A = "1" }\n[[workspace.entries]]\nname = "e"\nsource = "local:x"\ntarget = "x"\n'
+        f'mode = "copy"\n[[rsi.files]]\nentry = "e"\npath = "."\ncontent = "hello"\nsha256 = "{sha}"\n'
+    )
+    task = Task(id="t", bank="b", recipe=Recipe(family="f"), split="train", instance=1, request="go")
+    model = ScriptedModel(Table(rules=(Rule(contains="go", replies=(("```sh\ncat x; echo $A\n```", 1),)),)))
+    episode = await run_episode(task, parse(text, "x").harness(), model, sandbox, 0, None)
+    assert episode.output == "hello1\n"
