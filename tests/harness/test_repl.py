@@ -1,0 +1,145 @@
+"""A namespace that lives from block to block, and what may pass between it and the host."""
+
+import base64
+
+import pytest
+
+from benchmarks.plain_sandbox import PlainProvider
+from rsi.errors import InfrastructureError, UserError
+from rsi.harness.repl import Calls, Interpreter, Masked, Tool
+
+
+async def world(*tools):
+    masked = Masked()
+    sandbox = await PlainProvider().open()
+    return sandbox, Interpreter(sandbox, Calls(tools, masked), masked)
+
+
+@pytest.fixture
+async def opened():
+    held = []
+
+    async def make(*tools):
+        sandbox, repl = await world(*tools)
+        held.append((sandbox, repl))
+        return repl
+
+    yield make
+    for sandbox, repl in held:
+        if repl._folder:
+            await sandbox.exec(f"kill -9 $(cat {repl._folder}/pid); rm -r {repl._folder}", 5)
+        await sandbox.close()
+
+
+def tool(name, answer, seen=None, **fields):
+    async def run(arguments):
+        if seen is not None:
+            seen.append(dict(arguments))
+        return answer(arguments) if callable(answer) else answer
+
+    return Tool(name, f"{name} it", run, **fields)
+
+
+async def test_names_live_on_and_values_stay_variables(opened):
+    seen = []
+    repl = await opened(tool("find", lambda a: {"id": a["n"] + 1}, seen))
+    assert (await repl.run("x = 1\nprint('hi')", 10)).output == "hi\n"
+    block = await repl.run("for _ in range(3):\n    x = find(n=x)['id']\nx", 10)
+    assert (block.output, block.failed, block.calls) == ("4\n", False, 3)
+    assert seen == [{"n": 1}, {"n": 2}, {"n": 3}]
+    failed = await repl.run("1 / 0", 10)
+    assert failed.failed and "ZeroDivisionError" in failed.output and "server.py" not in failed.output
+    assert (await repl.run("x", 10)).output == "4\n"
+
+
+async def test_a_hung_or_dead_interpreter_is_started_again_and_said_so(opened):
+    repl = await opened()
+    await repl.run("kept = 1", 10)
+    hung = await repl.run("while True: pass", 0.3)
+    assert hung.failed and "did not end in time" in hung.output and "lost: kept" in hung.output
+    assert "NameError" in (await repl.run("kept", 10)).output
+    dead = await repl.run("import os\nos._exit(3)", 10)
+    assert dead.failed and "died" in dead.output
+    assert (await repl.run("2 + 2", 10)).output == "4\n"
+
+
+async def test_output_is_bounded(opened):
+    repl = await opened()
+    block = await repl.run("print('x' * 10**6)", 10)
+    assert len(block.output) < 21_000 and block.output.endswith("characters cut]")
+
+
+async def test_nothing_of_the_host_is_inside(opened):
+    secret = "host-only-value"
+
+    async def run(arguments):
+        return len(secret)
+
+    repl = await opened(Tool("measure", "m", run))
+    probe = "print(measure(), type(measure).__call__.__globals__, measure.__doc__, open('/proc/self/environ').read())"
+    block = await repl.run(probe, 10)
+    assert not block.failed and "host-only-value" not in block.output
+
+
+async def test_at_most_one_commit_a_block(opened):
+    seen = []
+    repl = await opened(tool("pay", "paid", seen, commits=True))
+    block = await repl.run("print(pay(to=1))\npay(to=2)", 10)
+    assert block.failed and "paid" in block.output and "look at its result" in block.output and seen == [{"to": 1}]
+    await repl.run("pay(to=2)", 10)
+    assert seen == [{"to": 1}, {"to": 2}]
+
+
+async def test_retries_only_where_the_tool_allows_it(opened):
+    tries = []
+
+    async def flaky(arguments):
+        tries.append(1)
+        if len(tries) < 3:
+            raise InfrastructureError("gone")
+        return "there"
+
+    assert (await (await opened(Tool("f", "f", flaky, idempotent=True))).run("f()", 10)).output == "'there'\n"
+    tries.clear()
+    with pytest.raises(InfrastructureError):
+        await (await opened(Tool("f", "f", flaky))).run("f()", 10)
+    assert len(tries) == 1
+
+
+async def test_a_tools_refusal_is_an_error_of_the_program(opened):
+    async def refuse(arguments):
+        raise UserError("no such city")
+
+    block = await (await opened(Tool("f", "f", refuse))).run(
+        "try:\n    f()\nexcept ToolError as e:\n    print('told', e)", 10
+    )
+    assert block.output == "told no such city\n"
+
+
+async def test_large_results_and_code_pass(opened):
+    repl = await opened(tool("big", "x" * 300_000))
+    assert (await repl.run("len(big())", 10)).output == "300000\n"
+    assert "has 2000002 characters" in (await (await opened(tool("big", "x" * 2_000_000))).run("big()", 10)).output
+
+
+NUMBER = "4929-1783-0022-7741"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "c", "c['card']", "c['card'][3:15]", "c['card'][::-1]", "c['card'].encode().hex()", "repr(c) + '!'",
+        "__import__('base64').b64encode(c['card'].encode())", "__import__('base64').b64encode(b'ab' + c['card'].encode())",
+        "1 / 0 if not c else int(c['card'])",
+    ],
+)  # fmt: skip
+async def test_no_ai_fields_can_be_used_but_not_seen(opened, shown):
+    seen = []
+    card = tool("card", {"card": NUMBER, "owner": "Ann"}, no_ai=("card",))
+    repl = await opened(card, tool("pay", "ok", seen, commits=True))
+    block = await repl.run(f"c = card()\npay(card=c['card'])\nprint({shown})", 10)
+    assert seen == [{"card": NUMBER}], "the program uses the value"
+    coded = base64.b64encode(NUMBER.encode()).decode()
+    for text in (NUMBER, NUMBER[3:15], NUMBER[::-1], NUMBER.encode().hex(), coded, "1783"):
+        assert text not in block.output
+    assert "[hidden]" in block.output
