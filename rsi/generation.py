@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from rsi.config import RunSettings
 from rsi.discovery.stage import discover
 from rsi.errors import IntegrityError, UserError
-from rsi.expansion.stage import expand
-from rsi.gate.certified import Certified, quarantine
+from rsi.expansion.stage import expand, selectable
+from rsi.gate.certified import Certified, looked_at, quarantine
 from rsi.gate.contract import Contract
 from rsi.gate.stage import judge
 from rsi.hcp.document import Document, parse
@@ -42,7 +42,8 @@ class Parts:
     say: Callable[[str], None]
 
 
-CERTIFIED = "certified"  # a step of the gate, committed on its own: why sealed tasks are not looked at, by task id
+# Steps committed on their own: why tasks are left out of the selection and of the look, by task id.
+SELECTABLE, CERTIFIED = "certified-selection", "certified"
 
 
 class Cycle(Results):
@@ -57,6 +58,7 @@ class Cycle(Results):
             "discovery": self._discover,
             "expansion": self._expand,
             "update": self._update,
+            SELECTABLE: self._certify_selection,
             CERTIFIED: self._certify_sealed,
             "gate": self._gate,
             "promotion": self._promote,
@@ -93,8 +95,9 @@ class Cycle(Results):
         return found.model_dump_json()
 
     async def _expand(self, n: int) -> str:
+        await self.stage(SELECTABLE, n)
         expanded = await expand(
-            self._scene(n),
+            self._certified(n, SELECTABLE),
             self.discovered(n),
             self.parts.catalogue,
             self.settings.expansion,
@@ -112,10 +115,21 @@ class Cycle(Results):
         return updated.model_dump_json()
 
     async def _certify_sealed(self, n: int) -> str:
-        failed = await quarantine(self.parts.bank, n, self.settings.gate, self.parts.certify)
+        failed = await quarantine(
+            self.parts.bank, lambda bank: looked_at(bank, n, self.settings.gate), self.parts.certify
+        )
         for task_id, reason in failed.items():
             self.parts.say(f"gate: sealed task {task_id[:12]} is left out: {reason}")
         return json.dumps(failed)
+
+    async def _certify_selection(self, n: int) -> str:
+        wanted = self.settings.expansion.selection
+        return json.dumps(await quarantine(self.parts.bank, lambda bank: selectable(bank, wanted), self.parts.certify))
+
+    def _certified(self, n: int, step: str) -> Scene:
+        """The scene over the bank without what the step left out."""
+        scene = self._scene(n)
+        return replace(scene, bank=Certified(scene.bank, json.loads(self._output(n, step))))
 
     async def _gate(self, n: int) -> str:
         candidate = self._make_candidate(n)
@@ -124,7 +138,7 @@ class Cycle(Results):
         scene = self._scene(n)
         if candidate.pair != scene.champion:
             await self.stage(CERTIFIED, n)
-            scene = replace(scene, bank=Certified(scene.bank, json.loads(self._output(n, CERTIFIED))))
+            scene = self._certified(n, CERTIFIED)
         self.parts.say(f"gate: candidate {candidate.pair.name} against the champion on sealed shard {n}")
         verdict = await judge(
             scene, candidate.pair, harness, self.parts.contract, self.settings.gate, self.parts.looks.open

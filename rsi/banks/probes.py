@@ -24,5 +24,4 @@ PROBES = (
         "an early exit",
         "printf 'import os\\nos._exit(0)\\n' | tee sitecustomize.py > conftest.py; echo exit > .bashrc; echo PASSED",
     ),
-    Probe("an empty success", "true"),
 )

@@ -18,7 +18,7 @@ from rsi.figures import wilson
 from rsi.hcp.document import Document, parse
 from rsi.hcp.edits import apply, compose
 from rsi.hcp.risk import needs_review
-from rsi.ports import Scene
+from rsi.ports import Scene, TaskBank
 from rsi.types import Attempt, Attribution, Discovery, Edit, EditTrial, Expansion, OpenTask, Rate
 
 
@@ -122,7 +122,7 @@ async def _select(
     scene: Scene, document: Document, composed: Document, settings: ExpansionSettings
 ) -> tuple[Document, Rate | None, Rate | None]:
     """The composed document if it passes more selection draws than the champion's (same tasks and seeds), else that."""
-    tasks = spread([open_task(task) for task in scene.bank.tasks("selection")])[: settings.selection]
+    tasks = selectable(scene.bank, settings.selection)
     if composed.digest == document.digest:
         return document, None, None
     if not tasks:
@@ -176,3 +176,8 @@ def _confirmed(suspected: Attribution, trials: Sequence[Trial]) -> Attribution:
         if trial.record.accepted and suspected.task_id in trial.by_task
     ]
     return confirm(suspected, flips)
+
+
+def selectable(bank: TaskBank, wanted: int) -> Sequence[OpenTask]:
+    """The selection tasks that a generation uses, balanced over families."""
+    return spread([open_task(task) for task in bank.tasks("selection")])[:wanted]

@@ -1,7 +1,7 @@
-"""Only tasks that have proved themselves are looked at. What is left out is decided, and recorded, before the look."""
+"""Only tasks that have proved themselves are used. What is left out is decided and recorded before it is drawn."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from rsi.config import GateSettings
 from rsi.ports import Certifier, TaskBank
@@ -28,15 +28,24 @@ class Certified:
         return self._bank.make(recipe, seed, split)
 
 
-async def quarantine(bank: TaskBank, shard: int, settings: GateSettings, certify: Certifier) -> Mapping[str, str]:
-    """Certify what a look at the sealed shard would take; others step in for those that fail, while there are any.
-    Returns the reasons of those that failed, by task id."""
-    sealed, failed = bank.tasks("sealed", shard), dict[str, str]()
-    for held_out, wanted in ((False, settings.seen_instances), (True, settings.unseen_families)):
-        waiting, proved = [task for task in sealed if task.held_out == held_out], 0
-        while waiting and proved < wanted:
-            batch, waiting = waiting[: wanted - proved], waiting[wanted - proved :]
-            certificates = await asyncio.gather(*(certify(task, bank.key(task)) for task in batch))
-            failed |= {c.task_id: c.reason for c in certificates if not c.passed}
-            proved += sum(certificate.passed for certificate in certificates)
-    return failed
+Choose = Callable[[TaskBank], Sequence[Task]]
+
+
+def looked_at(bank: TaskBank, shard: int, settings: GateSettings) -> Sequence[Task]:
+    """What a look at a sealed shard takes."""
+    sealed = bank.tasks("sealed", shard)
+    seen = [task for task in sealed if not task.held_out][: settings.seen_instances]
+    return [*seen, *[task for task in sealed if task.held_out][: settings.unseen_families]]
+
+
+async def quarantine(bank: TaskBank, choose: Choose, certify: Certifier) -> Mapping[str, str]:
+    """Certify what `choose` takes of the bank, then what it takes in place of those that failed, until all of them are
+    proved. Returns the reasons of those that failed, by task id."""
+    failed, proved = dict[str, str](), set[str]()
+    while True:
+        owed = [task for task in choose(Certified(bank, failed)) if task.id not in proved]
+        if not owed:
+            return failed
+        certificates = await asyncio.gather(*(certify(task, bank.key(task)) for task in owed))
+        failed |= {c.task_id: c.reason for c in certificates if not c.passed}
+        proved |= {c.task_id for c in certificates if c.passed}

@@ -1,7 +1,7 @@
 """A sealed task that does not prove itself is left out of the look, with its reason, and another steps in."""
 
 from rsi.config import GateSettings
-from rsi.gate.certified import Certified, quarantine
+from rsi.gate.certified import Certified, looked_at, quarantine
 from rsi.types import Certificate, Recipe, Task, TaskKey
 
 SETTINGS = GateSettings(seen_instances=4, unseen_families=2)
@@ -46,15 +46,19 @@ class Proofs:
         )
 
 
+def look(shard):
+    return lambda bank: looked_at(bank, shard, SETTINGS)
+
+
 async def test_as_many_are_proved_as_will_be_looked_at():
     proofs = Proofs()
-    assert await quarantine(Bank(), 2, SETTINGS, proofs) == {}
+    assert await quarantine(Bank(), look(2), proofs) == {}
     assert sorted(proofs.asked) == sorted(["2-1", "2-2", "2-4", "2-5", "2-0", "2-3"])
 
 
 async def test_a_failed_one_is_left_out_and_the_next_steps_in():
     proofs = Proofs("2-2", "2-3", "2-7")
-    failed = await quarantine(Bank(), 2, SETTINGS, proofs)
+    failed = await quarantine(Bank(), look(2), proofs)
     assert failed == dict.fromkeys(["2-2", "2-7", "2-3"], "its reference does not pass")
     left = Certified(Bank(), failed).tasks("sealed", 2)
     assert not {task.id for task in left} & set(failed)
@@ -63,5 +67,5 @@ async def test_a_failed_one_is_left_out_and_the_next_steps_in():
 
 async def test_a_shard_may_run_out():
     every = [f"0-{n}" for n in range(12)]
-    assert set(await quarantine(Bank(), 0, SETTINGS, Proofs(*every))) == set(every)
+    assert set(await quarantine(Bank(), look(0), Proofs(*every))) == set(every)
     assert Certified(Bank(), every).tasks("sealed", 0) == []
