@@ -24,6 +24,8 @@ def check(document: Document) -> list[str]:
         notes.append(f"'model.max_tokens': at most {form.model.bounded} tokens are sampled a turn")
     notes += _resources(form)
     notes += _workspace(form)
+    if form.mcp.servers and form.rsi.protocol == "text":
+        notes.append("'mcp.servers': their tools can be called under 'rsi.protocol' \"repl\" only")
     if form.session.mode in ("create", "continue_recent"):
         notes.append(f"'session.mode': '{form.session.mode}': episodes are recorded by the store, in no session file")
     if form.rsi.exemplars.shots and not form.rsi.exemplars.pool:
@@ -50,9 +52,8 @@ def _workspace(form: Form) -> Iterator[str]:
             yield f"{here}: realised as a copy"
         if entry.snapshot:
             yield f"{here}.snapshot: not realised"
-    for index, output in enumerate(form.workspace.outputs):
-        if output.backend != "local" or output.destination:
-            yield f"'workspace.outputs[{index}]': backend '{output.backend}' is kept; outputs go to a local folder"
+    for index in range(len(form.workspace.outputs)):
+        yield f"'workspace.outputs[{index}]': checked, not collected by a run"
 
 
 def _unread(content: Mapping[str, Any], part: type[BaseModel], path: str) -> Iterator[str]:

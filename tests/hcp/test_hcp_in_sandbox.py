@@ -7,7 +7,7 @@ import pytest
 
 from rsi.errors import InfrastructureError, UserError
 from rsi.harness.exported import Exported
-from rsi.harness.mcp import call, start
+from rsi.harness.mcp import call, mcp_tools, start
 from rsi.harness.place import RUNTIME, place
 from rsi.hcp import realise
 from rsi.sandbox.bubblewrap import Bubblewrap
@@ -100,3 +100,16 @@ async def test_an_episode_has_what_its_document_brings(sandbox, monkeypatch):
     model = ScriptedModel(Table(rules=(Rule(contains="go", replies=(("```sh\ncat x; echo $A\n```", 1),)),)))
     episode = await run_episode(task, parse(text, "x").harness(), model, sandbox, 0, None)
     assert episode.output == "hello1\n"
+
+
+async def test_tools_as_a_protocol_takes_them(sandbox):
+    await place(FILES, sandbox)
+    tools = {tool.name: tool for tool in await mcp_tools(sandbox, [server()])}
+    add = tools["mcp__s__add"]
+    assert "Adds." in add.text and '"a"' in add.text
+    assert await add.run({"a": 1, "b": 2}) == "3\n[image content]"
+    with pytest.raises(UserError, match="it broke"):
+        await tools["mcp__s__broken"].run({})
+    assert await mcp_tools(None, []) == ()
+    with pytest.raises(UserError, match="needs a sandbox"):
+        await mcp_tools(None, [server()])
