@@ -2,15 +2,19 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rsi.errors import ContextOverflow, IntegrityError
 from rsi.harness.bring import bring
 from rsi.harness.furnish import furnish
 from rsi.harness.hooks import Ending, blocking
+from rsi.harness.mcp import mcp_tools
 from rsi.harness.prompt import opening
-from rsi.harness.protocol import Action, read_action, stop_strings
-from rsi.harness.tools import Outcome, use
+from rsi.harness.protocol import Action
+from rsi.harness.protocols import ActionProtocol, chosen, introduced
+from rsi.harness.repl import Tool
+from rsi.harness.tools import Outcome
 from rsi.ids import seed_of
 from rsi.ports import ModelBackend, Sandbox
 from rsi.types import Completion, Cost, HarnessConfig, Message, ModelRequest, Task, Termination, Turn
@@ -28,14 +32,24 @@ class Episode:
 
 
 async def run_episode(
-    task: Task, harness: HarnessConfig, model: ModelBackend, sandbox: Sandbox | None, seed: int, adapter: str | None
+    task: Task,
+    harness: HarnessConfig,
+    model: ModelBackend,
+    sandbox: Sandbox | None,
+    seed: int,
+    adapter: str | None,
+    toolset: Sequence[Tool] = (),
 ) -> Episode:
-    """Play one episode. A model's bad work ends it, and is data. Raises InfrastructureError (model or sandbox),
-    UserError (unknown adapter), IntegrityError (a prompt that does not continue the sampled tokens)."""
+    """Play one episode; `toolset` holds what the repl protocol may call outside the sandbox. A model's bad work ends
+    it, and is data. Raises InfrastructureError (model, sandbox or tool), UserError (unknown adapter), IntegrityError
+    (a prompt that does not continue the sampled tokens)."""
     if sandbox is not None:
         sandbox = await bring(harness, sandbox)
         await furnish(task, sandbox)
-    run = _Run(harness, model, sandbox, seed, adapter, list(opening(task, harness)))
+    toolset = (*toolset, *await mcp_tools(sandbox, harness.mcp))
+    protocol = chosen(harness, sandbox, toolset)
+    messages = introduced(opening(task, harness), protocol.intro)
+    run = _Run(harness, model, sandbox, seed, adapter, protocol, messages)
     end: Termination | None = None
     while end is None:
         end = await run.turn()
@@ -53,6 +67,7 @@ class _Run:
     sandbox: Sandbox | None
     seed: int
     adapter: str | None
+    protocol: ActionProtocol
     messages: list[Message]
     turns: list[Turn] = field(default_factory=list)
     blocks: Counter[str] = field(default_factory=Counter)
@@ -61,10 +76,6 @@ class _Run:
     began: float = field(default_factory=time.monotonic)
     model_seconds: float = 0.0
     sandbox_seconds: float = 0.0
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        return self.harness.tools if self.sandbox is not None else ()
 
     @property
     def seconds_left(self) -> float:
@@ -84,7 +95,7 @@ class _Run:
             completion = await self._ask()
         except ContextOverflow:
             return Termination.CONTEXT
-        action = read_action(completion.text, self.tools)
+        action = self.protocol.read(completion.text)
         if action is None or action.kind == "answer":
             self._take(completion, action, None)
             if action is not None:
@@ -117,7 +128,7 @@ class _Run:
             seed=seed_of(self.seed, len(self.turns)),
             adapter=self.adapter,
             prefix_ids=prefix,
-            stop=stop_strings(self.tools),
+            stop=self.protocol.stop,
         )
         began = time.monotonic()
         completion = await self.model.generate(request)
@@ -127,9 +138,8 @@ class _Run:
         return completion
 
     async def _use(self, action: Action) -> Outcome:
-        assert self.sandbox is not None  # without one there are no tools, so no such action
         began = time.monotonic()
-        outcome = await use(action, self.sandbox, self.seconds_left, self.harness.budgets.output_chars)
+        outcome = await self.protocol.use(action, self.seconds_left)
         self.sandbox_seconds += time.monotonic() - began
         return outcome
 

@@ -4,6 +4,7 @@
     wc -l a.txt      ```               content
     ```                                ```
 
+The repl protocol adds ```python with code, and ```call NAME with JSON arguments; elsewhere these are prose.
 A fence left open at the end of the text is taken as it stands; an answer must be closed.
 """
 
@@ -20,7 +21,7 @@ _FENCE, _OPEN, _CLOSE = "```", "<answer>", "</answer>"
 class Action:
     """`body` is the command, the content to write or the answer; `closed` says that it was properly ended."""
 
-    kind: Literal["shell", "read", "write", "answer"]
+    kind: Literal["shell", "read", "write", "answer", "python", "call"]
     body: str
     path: str = ""
     closed: bool = True
@@ -30,7 +31,9 @@ class Action:
         """The action as a record shows it."""
         if self.kind == "shell":
             return self.body
-        return f"{self.kind} {self.path or self.body}" if self.kind != "write" else f"write {self.path}\n{self.body}"
+        if self.kind in ("write", "call"):
+            return f"{self.kind} {self.path}\n{self.body}"
+        return f"{self.kind} {self.path or self.body}"
 
 
 def stop_strings(tools: Sequence[str]) -> tuple[str, ...]:
@@ -78,6 +81,10 @@ def _action(info: str, body: str, closed: bool) -> Action | None:
         return Action("read", "", path.strip(), closed)
     if word == "write" and path.strip():
         return Action("write", body, path.strip(), closed)
+    if word == "call" and path.strip():
+        return Action("call", body, path.strip(), closed)
+    if info == "python" and body.strip():
+        return Action("python", body, closed=closed)
     if info in SHELL_INFO and body.strip():
         return Action("shell", body.strip("\n"), closed=closed)
     return None

@@ -72,7 +72,8 @@ def sh(command):
 
 
 def test_it_cannot_be_given_a_key_or_a_verifier():
-    assert list(inspect.signature(run_episode).parameters) == ["task", "harness", "model", "sandbox", "seed", "adapter"]
+    parameters = list(inspect.signature(run_episode).parameters)
+    assert parameters == ["task", "harness", "model", "sandbox", "seed", "adapter", "toolset"]
 
 
 async def test_one_turn_takes_one_action():

@@ -21,13 +21,11 @@ async def opened():
 
     async def make(*tools):
         sandbox, repl = await world(*tools)
-        held.append((sandbox, repl))
+        held.append(sandbox)
         return repl
 
     yield make
-    for sandbox, repl in held:
-        if repl._folder:
-            await sandbox.exec(f"kill -9 $(cat {repl._folder}/pid); rm -r {repl._folder}", 5)
+    for sandbox in held:
         await sandbox.close()
 
 
@@ -129,7 +127,8 @@ NUMBER = "4929-1783-0022-7741"
     "shown",
     [
         "c", "c['card']", "c['card'][3:15]", "c['card'][::-1]", "c['card'].encode().hex()", "repr(c) + '!'",
-        "__import__('base64').b64encode(c['card'].encode())", "__import__('base64').b64encode(b'ab' + c['card'].encode())",
+        "__import__('base64').b64encode(c['card'].encode())",
+        "__import__('base64').b64encode(b'ab' + c['card'].encode())",
         "1 / 0 if not c else int(c['card'])",
     ],
 )  # fmt: skip

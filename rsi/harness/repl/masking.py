@@ -1,7 +1,7 @@
 """NoAI fields: values that a program may use and that never stand in a text which the model sees.
 
 What is replaced: every run of GRAM or more characters that stands in such a value, as written, reversed, in upper or
-lower case, in hex or in base64; a shorter value as a whole word. What is not caught: a program that prints a value a few
+lower case, in hex or in base64; a shorter value as a whole word. Not caught: a program that prints a value a few
 characters at a time, or in a code of its own. Masking stops accidents and plain copies, not a program bent on telling.
 """
 

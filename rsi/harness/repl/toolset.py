@@ -16,9 +16,9 @@ MAX_RESULT = 1_000_000  # characters of a result as JSON
 
 @dataclass(frozen=True)
 class Tool:
-    """`run` takes the arguments as JSON data and returns JSON data; UserError is told to the caller, InfrastructureError
-    is tried again where `idempotent` and ends the attempt otherwise. `commits`: its effect cannot be taken back, so it is
-    never batched. `no_ai`: keys of its result whose values the model must not see."""
+    """`run` takes the arguments as JSON data and returns JSON data; UserError is told to the caller,
+    InfrastructureError is tried again where `idempotent` and ends the attempt otherwise. `commits`: its effect cannot
+    be taken back, so it is never batched. `no_ai`: keys of its result whose values the model must not see."""
 
     name: str
     text: str

@@ -32,7 +32,7 @@ class Exemplars(Part):
 
 class RsiPart(Part):
     parent: str | None = None
-    protocol: Literal["text"] = "text"
+    protocol: Literal["text", "repl"] = "text"
     list_files: bool = False
     answer: Answer = Answer()
     budgets: BudgetsPart = BudgetsPart()

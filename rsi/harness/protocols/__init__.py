@@ -1,0 +1,42 @@
+"""Action protocols: how a reply becomes an action and how the action is taken. The harness configuration names one."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rsi.harness.protocol import Action
+from rsi.harness.protocols.repl import ReplProtocol
+from rsi.harness.protocols.text import TextProtocol
+from rsi.harness.repl import Tool
+from rsi.harness.tools import Outcome
+from rsi.ports import Sandbox
+from rsi.types import HarnessConfig, Message
+
+
+class ActionProtocol(Protocol):
+    """One episode's protocol. `stop` ends a model turn; `intro` is added to what the model is shown first."""
+
+    @property
+    def stop(self) -> tuple[str, ...]: ...
+
+    @property
+    def intro(self) -> str: ...
+
+    def read(self, text: str) -> Action | None:
+        """The action of a reply, or None; an answer is an action of kind `answer`. Linear in the reply's length."""
+
+    async def use(self, action: Action, timeout: float) -> Outcome:
+        """Take an action that `read` gave, for at most `timeout` seconds. Raises InfrastructureError only."""
+
+
+def chosen(harness: HarnessConfig, sandbox: Sandbox | None, toolset: Sequence[Tool]) -> ActionProtocol:
+    text = TextProtocol(harness.tools if sandbox is not None else (), sandbox, harness.budgets.output_chars)
+    return ReplProtocol(text, sandbox, toolset) if harness.protocol == "repl" else text
+
+
+def introduced(messages: Sequence[Message], intro: str) -> list[Message]:
+    """The opening with a protocol's own words at the end of its system message."""
+    if not intro:
+        return list(messages)
+    if messages and messages[0].role == "system":
+        return [Message(role="system", content=f"{messages[0].content}\n\n{intro}"), *messages[1:]]
+    return [Message(role="system", content=intro), *messages]

@@ -1,0 +1,71 @@
+"""The repl protocol: code blocks in a persistent namespace, discrete calls of the same tools, and the shell as before.
+
+Which of them a turn uses is the model's choice but for one rule: a tool that commits is called at most once a block, so
+its result is seen before the next is committed.
+"""
+
+import json
+from collections.abc import Sequence
+
+from rsi.harness.protocol import Action, read_action, stop_strings
+from rsi.harness.protocols.text import TextProtocol
+from rsi.harness.repl import Calls, Interpreter, Masked, Tool
+from rsi.harness.tools import Outcome, bounded
+from rsi.ports import Sandbox
+
+_CODE = "A ```python block runs in a Python that keeps its variables; print what you need to see."
+_CALL = "A ```call NAME block holds the arguments of one tool as a JSON object."
+_ONCE = "These commit: at most one call of them a block, and look at its result before the next: {names}."
+
+
+class ReplProtocol:
+    """Of one episode. What tools declare as hidden is masked in every observation and output, the shell's included."""
+
+    def __init__(self, text: TextProtocol, sandbox: Sandbox | None, toolset: Sequence[Tool]) -> None:
+        self._text, self._masked = text, Masked()
+        self._calls = Calls(toolset, self._masked)
+        self._repl = Interpreter(sandbox, self._calls, self._masked) if sandbox is not None else None
+        self._kinds = (
+            *text.tools,
+            *(["python"] if self._repl is not None else []),
+            *(["call"] if toolset else []),
+        )
+
+    @property
+    def stop(self) -> tuple[str, ...]:
+        return stop_strings(self._kinds)
+
+    @property
+    def intro(self) -> str:
+        tools = [f"- {tool.name}: {tool.text}" for tool in self._calls.tools.values()]
+        commits = ", ".join(tool.name for tool in self._calls.tools.values() if tool.commits)
+        lines = [_CODE] if self._repl is not None else []
+        lines += [_CALL, "Tools (functions with keyword arguments in Python):", *tools] if tools else []
+        return "\n".join([*lines, *([_ONCE.format(names=commits)] if commits else [])])
+
+    def read(self, text: str) -> Action | None:
+        return read_action(text, self._kinds)
+
+    async def use(self, action: Action, timeout: float) -> Outcome:
+        if action.kind == "call":
+            return await self._call(action)
+        if action.kind != "python":
+            outcome = await self._text.use(action, timeout)
+            return Outcome(self._masked.mask(outcome.observation), self._masked.mask(outcome.stdout), outcome.exit_code)
+        assert self._repl is not None  # without a sandbox `python` is no kind of action
+        block = await self._repl.run(action.body, timeout)
+        shown = bounded(block.output.rstrip("\n"), self._text.limit) or "[no output]"
+        return Outcome(shown, block.output, 1 if block.failed else 0)
+
+    async def _call(self, action: Action) -> Outcome:
+        try:
+            arguments = json.loads(action.body or "{}")
+        except (ValueError, RecursionError) as error:
+            return Outcome(f"call {action.path}: the arguments are not JSON ({error})"[:300], "", 2)
+        if not isinstance(arguments, dict):
+            return Outcome(f"call {action.path}: the arguments must be a JSON object", "", 2)
+        self._calls.begin()
+        told = await self._calls.call(action.path, arguments)
+        text = told.get("error") or json.dumps(told.get("result"), ensure_ascii=False)
+        text = self._masked.mask(text)
+        return Outcome(bounded(text, self._text.limit), text, 1 if "error" in told else 0)
