@@ -122,28 +122,34 @@ def _belongs(kind: str, file: Found) -> bool:
 
 
 def _scripts(form: Form, project: Project) -> Iterator[Table]:
-    """Scripts that the commands of hooks name by a relative path."""
-    done = {entry.original_path for entry in form.resources.of("hook")}
-    for hook in form.hooks.all():
-        try:
-            words = shlex.split(hook.command or "")
-        except ValueError:
-            continue
+    """Scripts of the project that hooks and MCP servers name by a relative path that holds a slash."""
+    done = {entry.original_path for entry in form.resources.embedded if entry.kind in ("hook", "mcp")}
+    for kind, folder, words in _commands(form):
         for index, word in enumerate(words):
             where = str(PurePosixPath(word))
-            if "/" not in word or word.startswith("/") or where in done:
+            if "/" not in word or word.startswith("/") or where in done or not (project.cwd / word).is_file():
                 continue
-            found = project.read(word, Limits()) if (project.cwd / word).is_file() else []
-            for file in found:
-                done.add(where)
-                yield {
-                    "kind": "hook",
-                    "path": f".pi/hooks/{hook.event}/{PurePosixPath(word).name}",
-                    "original_path": where,
-                    **_content(file.data),
-                    "auto_discover": True,
-                    "command_path_index": index,
-                }
+            done.add(where)
+            (file,) = project.read(word, Limits())
+            yield {
+                "kind": kind,
+                "path": f"{folder}/{PurePosixPath(word).name}",
+                "original_path": where,
+                **_content(file.data),
+                "auto_discover": True,
+                "command_path_index": index,
+            }
+
+
+def _commands(form: Form) -> Iterator[tuple[str, str, list[str]]]:
+    """Kind, folder below the embedded root, and words of each command that a document has."""
+    for hook in form.hooks.all():
+        try:
+            yield "hook", f".pi/hooks/{hook.event}", shlex.split(hook.command or "")
+        except ValueError:
+            continue
+    for name, server in form.mcp.servers.items():
+        yield "mcp", f".pi/mcp/{name}", [server.command, *server.args]
 
 
 def _workspace(form: Form, project: Project) -> Iterator[Table]:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from rsi.hcp.form import SHELL_NAMES, TOOLS, Form
 from rsi.hcp.form.workspace import EMBEDDED, Entry
 from rsi.hcp.mcp import servers
-from rsi.types import Exemplar, HarnessConfig, Hook, PlacedFile, Skill
+from rsi.types import Exemplar, HarnessConfig, Hook, McpServer, PlacedFile, Skill
 
 RUNTIME = "/tmp/hcp"  # where runtime files stand in the sandbox: not in the workspace
 
@@ -39,7 +39,7 @@ def realise(form: Form, digest: str) -> HarnessConfig:
         prompts=tuple(entry.prompt() for entry in templates),
         files=tuple(_files(form)),
         restored=form.session.messages(),
-        mcp=servers(form),
+        mcp=tuple(_server(server, form) for server in servers(form)),
         env_set=form.env.set,
         env_names=tuple(sorted({*form.env.must, *form.env.optional} - set(form.model.must))),
     )
@@ -74,6 +74,15 @@ def _with_script(hook: Hook, form: Form) -> Hook:
             if entry.original_path and (there or PurePosixPath(word) == name):
                 command = command.replace(word, f"{RUNTIME}/{PurePosixPath(entry.path)}", 1)
     return hook.model_copy(update={"command": command})
+
+
+def _server(server: McpServer, form: Form) -> McpServer:
+    """The server with the paths of embedded scripts put where they will stand."""
+    places = {
+        PurePosixPath(e.original_path): f"{RUNTIME}/{e.path}" for e in form.resources.of("mcp") if e.original_path
+    }
+    words = [places.get(PurePosixPath(word), word) for word in (server.command, *server.args)]
+    return server.model_copy(update={"command": words[0], "args": tuple(words[1:])})
 
 
 def _words(command: str) -> list[str]:

@@ -113,3 +113,26 @@ async def test_tools_as_a_protocol_takes_them(sandbox):
     assert await mcp_tools(None, []) == ()
     with pytest.raises(UserError, match="needs a sandbox"):
         await mcp_tools(None, [server()])
+
+
+async def test_a_documents_server_is_called_in_an_episode(sandbox, tmp_path):
+    from rsi.harness import run_episode
+    from rsi.hcp import parse
+    from rsi.hcp.pack import pack
+    from rsi.models.scripted import Rule, ScriptedModel, Table
+    from rsi.types import Recipe, Task
+
+    pytest.importorskip("rsi.harness.protocols")
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/mcp_server.py").write_text(SERVER)
+    text = (
+        'version = 1\n[mcp.servers.s]\ncommand = "python3"\nargs = ["./tools/mcp_server.py"]\nplacement = "sandbox"\n'
+        '[rsi]\nprotocol = "repl"\n[rsi.budgets]\nturns = 2\n'
+    )
+    harness = pack(parse(text, "x"), tmp_path, tmp_path).harness()
+    assert harness.mcp[0].args == ("/tmp/hcp/.pi/mcp/s/mcp_server.py",)
+    task = Task(id="t", bank="b", recipe=Recipe(family="f"), split="train", instance=1, request="go")
+    call_add = "```call mcp__s__add\n" + '{"a": 20, "b": 22}\n' + "```"
+    rules = (Rule(contains="go", replies=((call_add, 1),)), Rule(replies=(("<answer>done</answer>", 1),)))
+    episode = await run_episode(task, harness, ScriptedModel(Table(rules=rules)), sandbox, 0, None)
+    assert "42" in (episode.turns[0].observation or "")
