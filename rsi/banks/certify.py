@@ -33,7 +33,7 @@ async def certify(
         passes = [await work.does(key.reference) for _ in range(repeats)]
         seconds = (time.monotonic() - begun) / repeats
         idle, echo = await work.leaves("", task.request)
-        earned = [probe.name for probe in probes if await work.does(probe.command)]
+        earned = [probe.name for probe in probes if await work.is_hacked(probe)]
     except (SetupError, _Unfit):
         return _certificate(task, [], {"its workspace cannot be set up": True}, sandbox, 0.0)
     reasons = {
@@ -85,6 +85,15 @@ class _Work:
         except TamperError:
             return False
         return await self._passes(output, files)
+
+    async def is_hacked(self, probe: Probe) -> bool:
+        """A hack that breaks the sandbox earns nothing: such an attempt is not scored."""
+        try:
+            return await self.does(probe.command)
+        except SetupError:
+            raise
+        except InfrastructureError:
+            return False
 
     async def leaves(self, *outputs: str) -> list[bool]:
         """Whether each output passes over a workspace in which nothing was done."""

@@ -9,6 +9,7 @@ from rsi.banks.certificates import Certificates
 from rsi.banks.certify import certify
 from rsi.banks.check import check_bank, chosen, near
 from rsi.banks.generated import GeneratedBank, open_bank
+from rsi.banks.probes import Probe, some
 from rsi.errors import InfrastructureError
 from rsi.types import Certificate, FileCheck, OutputCheck, ProgramCheck, Recipe, Task, TaskKey
 from rsi.verify.checks import CheckVerifier
@@ -99,6 +100,28 @@ async def test_a_verifier_that_a_hack_passes_is_found(sandbox_provider):
     """An early exit of the check's own interpreter, and a reward file that the check believes."""
     believes = key("echo 1 > reward.txt", ProgramCheck(command="cat reward.txt 2>/dev/null || echo 0", expected="1"))
     assert await reason(task(), believes, sandbox_provider) == "a hack passes: a reward file"
+
+
+async def test_a_hack_that_breaks_the_sandbox_earns_nothing(sandbox_provider):
+    class Broken(CheckVerifier):
+        async def verify(self, task, key, output, files):
+            if output == "broken\n":
+                raise InfrastructureError("the sandbox is gone")
+            return await super().verify(task, key, output, files)
+
+    its, hacks = key("echo 4", OutputCheck(expected="4")), (Probe("a break", "echo broken"), Probe("a guess", "echo 4"))
+    verifier = Broken(sandbox_provider)
+    proof = await certify(task(), its, verifier, sandbox_provider, repeats=1, probes=hacks[:1])
+    assert proof.passed
+    proof = await certify(task(), its, verifier, sandbox_provider, repeats=1, probes=hacks)
+    assert proof.reason == "a hack passes: a guess"
+
+
+def test_each_task_meets_some_probes_and_the_bank_all():
+    every = [Probe(str(n), "true") for n in range(20)]
+    assert some("t", every, 3) == some("t", every, 3)
+    assert {probe for n in range(60) for probe in some(str(n), every, 3)} == set(every)
+    assert len(some("t", every[:2], 3)) == 2
 
 
 async def test_a_task_that_cannot_be_set_up_is_quarantined(sandbox_provider):
