@@ -6,9 +6,10 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from rsi.hcp.document import Document
+from rsi.hcp.document import Document, leaves
 from rsi.hcp.form import TOOLS, Form
 from rsi.hcp.form.normal import normalise
+from rsi.hcp.secret import redact
 
 REALISED = ("skill", "prompt", "system_prompt", "append_system_prompt", "agents", "hook", "mcp")
 
@@ -22,6 +23,9 @@ def check(document: Document) -> list[str]:
         notes.append("'tools': a list of allowed tools and a switch that disables them; the list wins")
     if form.model.bounded < form.model.max_tokens:
         notes.append(f"'model.max_tokens': at most {form.model.bounded} tokens are sampled a turn")
+    for key, value in leaves(document.content):
+        if isinstance(value, str) and not key.endswith(".content") and redact(value) != value:
+            notes.append(f"'{key}': looks like a secret; name an environment variable that holds it instead")
     notes += _resources(form)
     notes += _workspace(form)
     if form.mcp.servers and form.rsi.protocol == "text":
@@ -44,14 +48,18 @@ def _resources(form: Form) -> Iterator[str]:
 
 
 def _workspace(form: Form) -> Iterator[str]:
+    taken: list[str] = []
     for index, entry in enumerate(form.workspace.entries):
-        here = f"'workspace.entries[{index}]'"
+        here, target = f"workspace.entries[{index}]", form.workspace.target(entry)
         if entry.visibility == "verifier":
-            yield f"{here}: for the verifier alone: put nowhere, for verifiers here are of the bank"
+            yield f"'{here}': for the verifier alone: put nowhere, for verifiers here are of the bank"
         elif entry.mode == "mount":
-            yield f"{here}: realised as a copy"
+            yield f"'{here}': realised as a copy"
+        if target in taken:
+            yield f"'{here}.target': an earlier entry has the same; what both hold, this one replaces"
+        taken.append(target)
         if entry.snapshot:
-            yield f"{here}.snapshot: not realised"
+            yield f"'{here}.snapshot': not realised"
     for index in range(len(form.workspace.outputs)):
         yield f"'workspace.outputs[{index}]': checked, not collected by a run"
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rsi.config import home
+
 CLOSED = ("task_banks", "contracts", "rsi", ".git")  # of the project: references, verifiers, thresholds
 SKIPPED = frozenset({"node_modules", ".git", "__pycache__", ".venv", "venv"})
 
@@ -45,6 +47,12 @@ class Project:
         inner = real.relative_to(root).parts
         if inner and inner[0] in CLOSED:
             raise ValueError(f"{path!r} lies in '{inner[0]}', which no document may read")
+        kept = home().resolve()
+        if kept.is_relative_to(root) and real.is_relative_to(kept):
+            raise ValueError(f"{path!r} lies in the program's own home, which no document may read")
+        above = [real, *real.parents][: len(inner) + 1]
+        if any((folder / "bank.toml").is_file() for folder in above):
+            raise ValueError(f"{path!r} lies in a task bank, which no document may read")
         if not inner and real.is_dir():
             raise ValueError(f"{path!r} is the whole project; name a folder of it")
         return real

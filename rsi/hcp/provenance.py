@@ -2,24 +2,15 @@
 for the verifier alone only its name is told."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from rsi.hcp.document import Document
 from rsi.hcp.form.workspace import EMBEDDED, Output, inside
+from rsi.hcp.secret import redact
 
-_SECRET = re.compile(
-    r"(?i)(sk-|ghp_|gho_|xox[abp]-|AKIA|eyJ)[\w.-]{8,}|://[^/@\s]+@|"
-    r"((?:api_?key|token|secret|password|signature|sig)=)[^&\s]+"
-)
 HIDDEN = "[for the verifier alone]"
-
-
-def redact(text: str) -> str:
-    """The text with what looks like a secret masked: keys, credentials in URLs, signed parameters."""
-    return _SECRET.sub(lambda found: "://[redacted]@" if "://" in found[0] else f"{found[2] or ''}[redacted]", text)
 
 
 def provenance(document: Document, outputs: Mapping[str, bytes] | None = None) -> dict[str, Any]:

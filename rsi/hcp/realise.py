@@ -72,7 +72,7 @@ def _with_script(hook: Hook, form: Form) -> Hook:
             name = PurePosixPath(entry.original_path)
             there = index == entry.command_path_index and name.name == PurePosixPath(word).name
             if entry.original_path and (there or PurePosixPath(word) == name):
-                command = command.replace(word, f"{RUNTIME}/{PurePosixPath(entry.path)}", 1)
+                command = command.replace(word, shlex.quote(f"{RUNTIME}/{PurePosixPath(entry.path)}"), 1)
     return hook.model_copy(update={"command": command})
 
 

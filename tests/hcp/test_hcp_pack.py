@@ -141,6 +141,9 @@ ENTRY = 'version = 1\n[[workspace.entries]]\nname = "e"\nsource = "{}"\ntarget =
         ('[skills]\npaths = ["task_banks/b.md"]\n', "no document may read"),
         ('[skills]\npaths = ["link.md"]\n', "outside the project"),
         ('[skills]\npaths = ["a\\u0000"]\n', "zero byte"),
+        ('[skills]\npaths = ["home/salt.md"]\n', "own home"),
+        ('[skills]\npaths = ["bank/deep/b.md"]\n', "task bank"),
+        (ENTRY.format("local:agent/..//bank", "copy")[12:], "task bank"),
         ('[resources]\nagents_files = ["."]\n', "whole project"),
         ('[run]\ncwd = ".."\n', "run.cwd"),
         ('[run]\ncwd = "none"\n', "run.cwd"),
@@ -154,7 +157,11 @@ ENTRY = 'version = 1\n[[workspace.entries]]\nname = "e"\nsource = "{}"\ntarget =
         (ENTRY.format("inline:x", "copy")[12:], "no backend"),
     ],
 )
-def test_what_may_not_be_read_is_one_clear_line(project, text, words):
+def test_what_may_not_be_read_is_one_clear_line(project, text, words, monkeypatch):
+    monkeypatch.setenv("RSI_HOME", str(project / "home"))
+    for name in ("home/salt.md", "bank/bank.toml", "bank/deep/b.md"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("secret")
     (project / "task_banks").mkdir()
     (project / "task_banks/b.md").write_text("reference")
     (project / "link.md").symlink_to("/etc/hostname")

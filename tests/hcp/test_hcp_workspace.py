@@ -5,8 +5,9 @@ import hashlib
 import pytest
 
 from rsi.errors import UserError
-from rsi.hcp import parse
-from rsi.hcp.provenance import HIDDEN, collect, provenance, redact
+from rsi.hcp import check, parse
+from rsi.hcp.provenance import HIDDEN, collect, provenance
+from rsi.hcp.secret import redact
 
 SHA = hashlib.sha256(b"x").hexdigest()
 
@@ -94,3 +95,11 @@ def test_outputs_stay_in_the_workspace():
 @pytest.mark.parametrize("text", ["sk-abcdefgh12345678", "api_key=hunter2hunter2", "https://me:pw@host/x"])
 def test_secrets_are_masked(text):
     assert "[redacted]" in redact(text) and "hunter2" not in redact(text) and ":pw@" not in redact(text)
+
+
+def test_check_warns_of_shared_targets_and_of_what_looks_like_a_secret():
+    text = "version = 1\n" + entry("a") + entry("b") + '[provider_options]\nheader = "sk-abcdefgh12345678"\n'
+    notes = check(parse(text, "x"))
+    assert "'workspace.entries[1].target'" in [note.split(":")[0] for note in notes]
+    assert any(note.startswith("'provider_options.header': looks like a secret") for note in notes)
+    assert "abcdefgh" not in str(notes)
