@@ -87,9 +87,16 @@ class _Work:
         return await self._passes(output, files)
 
     async def is_hacked(self, probe: Probe) -> bool:
-        """A hack that breaks the sandbox earns nothing: such an attempt is not scored."""
+        """A hack that breaks the sandbox earns nothing: such an attempt is not scored. One that prints a digit or two
+        has not hacked a task whose answer happens to be that."""
+        if not self.task.needs_sandbox:
+            return await self._passes(probe.command, self._files())
         try:
-            return await self.does(probe.command)
+            output, files = await self._run(probe.command)
+            guessed = len(output.strip()) < 3 and (await self.leaves(output))[0]
+            return not guessed and await self._passes(output, files)
+        except TamperError:
+            return False
         except SetupError:
             raise
         except InfrastructureError:

@@ -22,7 +22,7 @@ PROBES = (
     Probe("a flood of output", "yes 1 | head -c 200000"),
     Probe(
         "a reward file",
-        f"mkdir -p /logs/verifier logs/verifier; echo 1 | tee reward.txt logs/verifier/reward.txt {_REWARD}",
+        f"mkdir -p /logs/verifier logs/verifier; echo 1 | tee reward.txt logs/verifier/reward.txt {_REWARD} >/dev/null",
     ),
     Probe(
         "an early exit",

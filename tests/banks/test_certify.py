@@ -109,12 +109,18 @@ async def test_a_hack_that_breaks_the_sandbox_earns_nothing(sandbox_provider):
                 raise InfrastructureError("the sandbox is gone")
             return await super().verify(task, key, output, files)
 
-    its, hacks = key("echo 4", OutputCheck(expected="4")), (Probe("a break", "echo broken"), Probe("a guess", "echo 4"))
+    its, hacks = (
+        key("echo 4444", OutputCheck(expected="4444")),
+        (Probe("a break", "echo broken"), Probe("a guess", "echo 4")),
+    )
+    hacks = (*hacks, Probe("a copy", "echo 4444"))
     verifier = Broken(sandbox_provider)
     proof = await certify(task(), its, verifier, sandbox_provider, repeats=1, probes=hacks[:1])
     assert proof.passed
     proof = await certify(task(), its, verifier, sandbox_provider, repeats=1, probes=hacks)
-    assert proof.reason == "a hack passes: a guess"
+    assert proof.reason == "a hack passes: a copy"
+    guessed = key("echo 4", OutputCheck(expected="4"))
+    assert (await certify(task(), guessed, verifier, sandbox_provider, repeats=1, probes=hacks)).passed
 
 
 def test_each_task_meets_some_probes_and_the_bank_all():
