@@ -147,6 +147,7 @@ ENTRY = 'version = 1\n[[workspace.entries]]\nname = "e"\nsource = "{}"\ntarget =
         ('[resources]\nagents_files = ["."]\n', "whole project"),
         ('[run]\ncwd = ".."\n', "run.cwd"),
         ('[run]\ncwd = "none"\n', "run.cwd"),
+        ('[run]\ncwd = "a\\u0000"\n', "run.cwd"),
         ('[session]\nsnapshot_path = "none.json"\n', "session.*none.json"),
         (ENTRY.format("local:none", "copy")[12:], "'e' is required.*does not exist"),
         (ENTRY.format("local:agent", "copy")[12:] + "max_files = 2\n", "holds more than 2 files"),
