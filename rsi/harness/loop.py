@@ -1,21 +1,20 @@
 """The episode loop: ask the model, take its action, show what came of it, until something ends it."""
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rsi.errors import ContextOverflow, IntegrityError
 from rsi.harness.bring import bring
 from rsi.harness.furnish import furnish
-from rsi.harness.hooks import Ending, blocking
+from rsi.harness.hooks import HookSession, Occasion
 from rsi.harness.mcp import mcp_tools
 from rsi.harness.prompt import opening
 from rsi.harness.protocol import Action
 from rsi.harness.protocols import ActionProtocol, chosen, introduced
 from rsi.harness.repl import Tool
 from rsi.harness.tools import Outcome
-from rsi.ids import seed_of
+from rsi.ids import digest, seed_of
 from rsi.ports import ModelBackend, Sandbox
 from rsi.types import Completion, Cost, HarnessConfig, Message, ModelRequest, Task, Termination, Turn
 
@@ -49,12 +48,14 @@ async def run_episode(
     toolset = (*toolset, *await mcp_tools(sandbox, harness.mcp))
     protocol = chosen(harness, sandbox, toolset)
     messages = introduced(opening(task, harness), protocol.intro)
-    run = _Run(harness, model, sandbox, seed, adapter, protocol, messages)
-    end: Termination | None = None
+    hooks = HookSession(harness, sandbox, digest(["session", seed]))
+    run = _Run(harness, model, seed, adapter, protocol, messages, hooks)
+    end = None if await run.let_in() else Termination.NO_ACTION
     while end is None:
         end = await run.turn()
         if end in (Termination.ANSWERED, Termination.NO_ACTION) and await run.held_back():
             end = None
+    await hooks.ask(Occasion("SessionEnd"), run.seconds_left)
     return run.episode(end)
 
 
@@ -64,18 +65,21 @@ class _Run:
 
     harness: HarnessConfig
     model: ModelBackend
-    sandbox: Sandbox | None
     seed: int
     adapter: str | None
     protocol: ActionProtocol
     messages: list[Message]
+    hooks: HookSession
     turns: list[Turn] = field(default_factory=list)
-    blocks: Counter[str] = field(default_factory=Counter)
     output: str = ""
     well_formed: bool = False
     began: float = field(default_factory=time.monotonic)
     model_seconds: float = 0.0
-    sandbox_seconds: float = 0.0
+    tool_seconds: float = 0.0
+
+    @property
+    def sandbox_seconds(self) -> float:
+        return self.tool_seconds + self.hooks.seconds
 
     @property
     def seconds_left(self) -> float:
@@ -84,6 +88,17 @@ class _Run:
     @property
     def tokens_left(self) -> int:
         return self.harness.budgets.tokens - sum(len(turn.completion.token_ids) for turn in self.turns)
+
+    async def let_in(self) -> bool:
+        """SessionStart and UserPromptSubmit: whether the request may be asked; what they add stands behind it."""
+        request = self.messages[-1].content
+        for occasion in (Occasion("SessionStart"), Occasion("UserPromptSubmit", prompt=request)):
+            decision = await self.hooks.ask(occasion, self.seconds_left)
+            if decision.hook is not None:
+                return False
+            request = "\n\n".join([request, *decision.context])
+        self.messages[-1] = Message(role="user", content=request)
+        return True
 
     async def turn(self) -> Termination | None:
         """One model turn and its action; says how the episode ended, or None where it goes on."""
@@ -112,7 +127,7 @@ class _Run:
     def _after_action(self, outcome: Outcome) -> Termination | None:
         self.output = outcome.stdout
         budgets = self.harness.budgets
-        if len(self.turns) < budgets.turns + self.blocks.total():
+        if len(self.turns) < budgets.turns + self.hooks.blocks.total():
             self.messages.append(Message(role="user", content=outcome.observation))
             return None
         return Termination.ANSWERED if budgets.turns == 1 else Termination.TURNS
@@ -138,10 +153,13 @@ class _Run:
         return completion
 
     async def _use(self, action: Action) -> Outcome:
+        action, denied = await self.hooks.before(action, self.seconds_left)
+        if denied is not None:
+            return Outcome(denied, "", 2)
         began = time.monotonic()
         outcome = await self.protocol.use(action, self.seconds_left)
-        self.sandbox_seconds += time.monotonic() - began
-        return outcome
+        self.tool_seconds += time.monotonic() - began
+        return await self.hooks.after(action, outcome, self.seconds_left)
 
     def _take(self, completion: Completion, action: Action | None, outcome: Outcome | None) -> None:
         self.well_formed = self.well_formed or (action is not None and action.closed)
@@ -158,13 +176,12 @@ class _Run:
     async def held_back(self) -> bool:
         """Whether a Stop hook blocks the end; the next user turn is what the last command showed, and its message."""
         last = self.turns[-1]
-        ending = Ending(last.action is not None, self.output, last.exit_code)
-        began = time.monotonic()
-        hook = await blocking(self.harness.stop_hooks, self.blocks, ending, self.sandbox, self.seconds_left)
-        self.sandbox_seconds += time.monotonic() - began
-        if hook is None:
+        ending = Occasion("Stop", output=self.output, exit_code=last.exit_code, acted=last.action is not None)
+        decision = await self.hooks.ask(ending, self.seconds_left)
+        if decision.hook is None:
             return False
-        self.messages.append(Message(role="user", content="\n\n".join(filter(None, (last.observation, hook.message)))))
+        told = "\n\n".join(filter(None, (last.observation, decision.reason)))
+        self.messages.append(Message(role="user", content=told))
         return True
 
     def episode(self, end: Termination) -> Episode:
