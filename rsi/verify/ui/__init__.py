@@ -1,0 +1,1 @@
+"""Compiling a component and driving it in a browser, all inside a sandbox."""

@@ -1,0 +1,74 @@
+"""From component code to what a browser showed of it. The code is hostile: it is compiled and run in a sandbox only."""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from rsi.ports import SandboxProvider
+from rsi.types.record import Record
+
+WIDTHS = (360, 1024)  # pixels
+COMPILE_SECONDS, DRIVE_SECONDS = 10.0, 20.0
+_H = (
+    "function h(t,p,...c){const e=document.createElement(t);for(const k in p||{}){k.startsWith('on')?"
+    "e.addEventListener(k.slice(2).toLowerCase(),p[k]):e.setAttribute(k,p[k])}e.append(...c.flat());return e}"
+)
+_ENTRY = (
+    'import mount from "./component.tsx";\n'
+    "const host = { state: {}, toModel: (fields) => globalThis.__toModel(JSON.stringify(fields)) };\n"
+    'mount(document.getElementById("root"), host);\n'
+)
+_PAGE = '<!doctype html><meta charset="utf-8"><body><div id="root"></div><script src="page.js"></script></body>'
+_COMPILE = (
+    "chmod +x esbuild && ./esbuild entry.tsx --bundle --format=iife --outfile=page.js --jsx-factory=h "
+    '--log-level=error --banner:js="$(cat h.js)"'
+)
+
+
+class View(Record):
+    """One width. `seen` has one entry a step: text or None for a read, else whether the target could be used."""
+
+    width: int
+    widest: int
+    seen: tuple[str | bool | None, ...]
+    to_model: tuple[str, ...]
+    requests: tuple[str, ...]
+    errors: int
+
+
+class Observed(Record):
+    nonce: str
+    views: tuple[View, ...]
+
+
+async def drive(
+    provider: SandboxProvider, esbuild: bytes, code: str, steps: Sequence[Mapping[str, str]]
+) -> tuple[View, ...] | str:
+    """What was observed at each width, or why nothing was, in one line. `provider` needs limits fit for a browser.
+
+    Raises InfrastructureError where the sandbox breaks."""
+    texts = {"component.tsx": code, "entry.tsx": _ENTRY, "page.html": _PAGE, "h.js": _H}
+    sandbox = await provider.open()
+    try:
+        await sandbox.put({"esbuild": esbuild, **{name: text.encode() for name, text in texts.items()}})
+        built = await sandbox.exec(_COMPILE, COMPILE_SECONDS)
+        if built.exit_code != 0:
+            return f"does not compile: {built.stderr.strip()[:200]!r}"
+        # Only now: what is put before the compiler runs could be imported by the component.
+        nonce = secrets.token_hex(16)
+        job = {"nonce": nonce, "widths": WIDTHS, "steps": [dict(step) for step in steps]}
+        driver = Path(__file__).with_name("driver.py").read_bytes()
+        await sandbox.put({"job.json": json.dumps(job).encode(), "driver.py": driver})
+        ran = await sandbox.exec("HOME=/tmp python3 -I driver.py", DRIVE_SECONDS)
+    finally:
+        await sandbox.close()
+    if ran.timed_out or ran.exit_code != 0:
+        return f"could not be driven: {ran.stderr.strip()[-160:]!r}"
+    try:
+        observed = Observed.model_validate_json(ran.stdout)
+    except ValidationError:
+        return "could not be driven: the driver's report is malformed"
+    return observed.views if secrets.compare_digest(observed.nonce, nonce) else "the driver's report is forged"
