@@ -1,5 +1,6 @@
 """A namespace that lives from block to block, and what may pass between it and the host."""
 
+import asyncio
 import base64
 
 import pytest
@@ -123,22 +124,42 @@ async def test_large_results_and_code_pass(opened):
 NUMBER = "4929-1783-0022-7741"
 
 
-@pytest.mark.parametrize(
-    "shown",
-    [
-        "c", "c['card']", "c['card'][3:15]", "c['card'][::-1]", "c['card'].encode().hex()", "repr(c) + '!'",
-        "__import__('base64').b64encode(c['card'].encode())",
-        "__import__('base64').b64encode(b'ab' + c['card'].encode())",
-        "1 / 0 if not c else int(c['card'])",
-    ],
-)  # fmt: skip
-async def test_no_ai_fields_can_be_used_but_not_seen(opened, shown):
+SHOWN = (
+    "c",
+    "c['card']",
+    "c['card'][3:15]",
+    "c['card'][::-1]",
+    "c['card'].encode().hex()",
+    "repr(c) + '!'",
+    "b64encode(c['card'].encode())",
+    "b64encode(b'ab' + c['card'].encode())",
+    "int(c['card'])",
+)
+
+
+async def test_no_ai_fields_can_be_used_but_not_seen(opened):
     seen = []
     card = tool("card", {"card": NUMBER, "owner": "Ann"}, no_ai=("card",))
     repl = await opened(card, tool("pay", "ok", seen, commits=True))
-    block = await repl.run(f"c = card()\npay(card=c['card'])\nprint({shown})", 10)
+    await repl.run("from base64 import b64encode\nc = card()\npay(card=c['card'])", 10)
     assert seen == [{"card": NUMBER}], "the program uses the value"
     coded = base64.b64encode(NUMBER.encode()).decode()
-    for text in (NUMBER, NUMBER[3:15], NUMBER[::-1], NUMBER.encode().hex(), coded, "1783"):
-        assert text not in block.output
-    assert "[hidden]" in block.output
+    for shown in SHOWN:
+        block = await repl.run(f"print({shown})", 10)
+        for text in (NUMBER, NUMBER[3:15], NUMBER[::-1], NUMBER.encode().hex(), coded, "1783"):
+            assert text not in block.output, shown
+        assert "[hidden]" in block.output, shown
+
+
+async def test_a_call_that_a_tool_cannot_take_is_data(opened):
+    async def slow(arguments):
+        await asyncio.sleep(9)
+
+    needs = tool("f", lambda a: {}[a["n"]], schema={"properties": {"n": {}}, "required": ["n"]})
+    repl = await opened(needs, Tool("slow", "s", slow))
+    for call, said in (("f()", "missing: n"), ("f(n=1, m=2)", "unknown arguments: m"), ("f(n=1)", "KeyError")):
+        block = await repl.run(call, 10)
+        assert block.failed and said in block.output
+    assert (
+        "no result in the time" in (await repl.run("try:\n    slow()\nexcept ToolError as e:\n    print(e)", 1)).output
+    )

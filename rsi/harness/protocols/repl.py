@@ -48,7 +48,7 @@ class ReplProtocol:
 
     async def use(self, action: Action, timeout: float) -> Outcome:
         if action.kind == "call":
-            return await self._call(action)
+            return await self._call(action, timeout)
         if action.kind != "python":
             outcome = await self._text.use(action, timeout)
             return Outcome(self._masked.mask(outcome.observation), self._masked.mask(outcome.stdout), outcome.exit_code)
@@ -57,7 +57,7 @@ class ReplProtocol:
         shown = bounded(block.output.rstrip("\n"), self._text.limit) or "[no output]"
         return Outcome(shown, block.output, 1 if block.failed else 0)
 
-    async def _call(self, action: Action) -> Outcome:
+    async def _call(self, action: Action, timeout: float) -> Outcome:
         try:
             arguments = json.loads(action.body or "{}")
         except (ValueError, RecursionError) as error:
@@ -65,7 +65,7 @@ class ReplProtocol:
         if not isinstance(arguments, dict):
             return Outcome(f"call {action.path}: the arguments must be a JSON object", "", 2)
         self._calls.begin()
-        told = await self._calls.call(action.path, arguments)
+        told = await self._calls.call(action.path, arguments, timeout)
         text = told.get("error") or json.dumps(told.get("result"), ensure_ascii=False)
         text = self._masked.mask(text)
         return Outcome(bounded(text, self._text.limit), text, 1 if "error" in told else 0)

@@ -60,7 +60,8 @@ class Interpreter:
                 told = {"error": f"a block may make {MOST_CALLS} calls"}
             else:
                 arguments = reply.get("arguments")
-                told = await self._calls.call(str(reply.get("tool")), arguments if isinstance(arguments, dict) else {})
+                given = arguments if isinstance(arguments, dict) else {}
+                told = await self._calls.call(str(reply.get("tool")), given, ends - time.monotonic())
 
     async def _start(self, seconds: float) -> str:
         """Why it does not start; empty where it does."""
@@ -93,10 +94,13 @@ class Interpreter:
             seconds + _SPARE,
             6 * (MOST_OUTPUT + MOST_CALL) + 10_000,
         )
+        if result.timed_out:  # most sandboxes have ended it with the command; no other may keep it
+            await self._sandbox.exec(f"kill -9 $(cat {folder}/pid)", 5.0, 100)
+            return {"kind": "hung"}
         try:
             reply = json.loads(result.stdout)
         except (ValueError, RecursionError):
-            return {"kind": "hung" if result.timed_out else "died"}
+            return {"kind": "died"}
         return reply if isinstance(reply, dict) else {"kind": "died"}
 
     def _done(self, reply: dict[str, Any], made: int) -> Block:

@@ -40,11 +40,13 @@ class Calls:
     def begin(self) -> None:
         self._committed = ""
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """{"result": JSON data} or {"error": text}, as the caller inside is told."""
+    async def call(self, name: str, arguments: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """{"result": JSON data} or {"error": text}, as the caller inside is told, within `seconds`."""
         tool = self.tools.get(name)
         if tool is None:
             return {"error": f"there is no tool '{name}'; there are: {', '.join(sorted(self.tools)) or 'none'}"}
+        if wrong := _wrong(tool, arguments):
+            return {"error": wrong}
         if tool.commits and self._committed:
             return {
                 "error": f"{name} was not called: {self._committed} has committed in this block; "
@@ -53,16 +55,27 @@ class Calls:
         if tool.commits:
             self._committed = name
         try:
-            result = await _tried(tool, arguments)
+            result = await asyncio.wait_for(_tried(tool, arguments), max(seconds, 0.01))
             text = json.dumps(result, allow_nan=False)
         except UserError as error:
             return {"error": str(error)}
-        except (TypeError, ValueError) as error:
-            return {"error": f"{name}: its result is not JSON ({error})"}
+        except TimeoutError:
+            return {"error": f"{name}: no result in the time that was left"}
+        except (LookupError, TypeError, ValueError, ArithmeticError) as error:  # arguments that the tool cannot take
+            return {"error": f"{name}: {type(error).__name__}: {error}"[:300]}
         if len(text) > MAX_RESULT:
             return {"error": f"{name}: its result has {len(text)} characters, at most {MAX_RESULT} are handed on"}
         self._masked.learn(result, tool.no_ai)
         return {"result": result}
+
+
+def _wrong(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """What of a call contradicts the tool's schema: missing arguments, and unknown ones where it names its own."""
+    if missing := [name for name in tool.schema.get("required", ()) if name not in arguments]:
+        return f"{tool.name}: missing: {', '.join(missing)}"
+    known = tool.schema.get("properties")
+    unknown = [name for name in arguments if known is not None and name not in known]
+    return f"{tool.name}: unknown arguments: {', '.join(unknown)}"[:300] if unknown else ""
 
 
 async def _tried(tool: Tool, arguments: Mapping[str, Any]) -> Any:
