@@ -9,6 +9,7 @@ from rsi.harness.bring import bring
 from rsi.harness.furnish import furnish
 from rsi.harness.hooks import HookSession, Occasion
 from rsi.harness.mcp import mcp_tools
+from rsi.harness.memory import compacted
 from rsi.harness.prompt import opening
 from rsi.harness.protocol import Action
 from rsi.harness.protocols import ActionProtocol, chosen, introduced
@@ -70,6 +71,9 @@ class _Run:
     protocol: ActionProtocol
     messages: list[Message]
     hooks: HookSession
+    head: tuple[Message, ...] = ()
+    log: list[Message] = field(default_factory=list)  # the request and all after it, whatever `messages` still shows
+    segment: int = 0
     turns: list[Turn] = field(default_factory=list)
     output: str = ""
     well_formed: bool = False
@@ -98,7 +102,12 @@ class _Run:
                 return False
             request = "\n\n".join([request, *decision.context])
         self.messages[-1] = Message(role="user", content=request)
+        self.head, self.log = tuple(self.messages[:-1]), self.messages[-1:]
         return True
+
+    def _say(self, message: Message) -> None:
+        self.messages.append(message)
+        self.log.append(message)
 
     async def turn(self) -> Termination | None:
         """One model turn and its action; says how the episode ended, or None where it goes on."""
@@ -107,7 +116,7 @@ class _Run:
         if self.seconds_left <= 0:
             return Termination.SECONDS
         try:
-            completion = await self._ask()
+            completion = await self._ask_fitting()
         except ContextOverflow:
             return Termination.CONTEXT
         action = self.protocol.read(completion.text)
@@ -128,13 +137,34 @@ class _Run:
         self.output = outcome.stdout
         budgets = self.harness.budgets
         if len(self.turns) < budgets.turns + self.hooks.blocks.total():
-            self.messages.append(Message(role="user", content=outcome.observation))
+            self._say(Message(role="user", content=outcome.observation))
             return None
         return Termination.ANSWERED if budgets.turns == 1 else Termination.TURNS
 
+    async def _ask_fitting(self) -> Completion:
+        """Ask; where the window is full and the document has a memory, ask again with less. Raises ContextOverflow."""
+        memory, asked = self.harness.memory, False
+        keep = memory.keep_turns if memory else 0
+        while True:
+            try:
+                completion = await self._ask()
+                break
+            except ContextOverflow:
+                if memory is None or keep < 1:
+                    raise
+                if not asked and (await self.hooks.ask(Occasion("PreCompact"), self.seconds_left)).hook is not None:
+                    raise
+                asked, self.segment = True, self.segment + 1
+                self.messages = list(compacted(self.head, self.log, keep, memory.summary_chars))
+                keep //= 2
+        if asked:
+            await self.hooks.ask(Occasion("PostCompact"), self.seconds_left)
+        return completion
+
     async def _ask(self) -> Completion:
-        last = self.turns[-1].completion if self.turns else None
-        prefix = (*last.prompt_ids, *last.token_ids) if last else ()
+        last = self.turns[-1] if self.turns else None
+        continues = last is not None and last.segment == self.segment
+        prefix = (*last.completion.prompt_ids, *last.completion.token_ids) if last and continues else ()
         sampling = self.harness.sampling
         limit = min(sampling.max_new_tokens, self.tokens_left)
         request = ModelRequest(
@@ -163,13 +193,14 @@ class _Run:
 
     def _take(self, completion: Completion, action: Action | None, outcome: Outcome | None) -> None:
         self.well_formed = self.well_formed or (action is not None and action.closed)
-        self.messages.append(Message(role="assistant", content=completion.text))
+        self._say(Message(role="assistant", content=completion.text))
         self.turns.append(
             Turn(
                 completion=completion,
                 action=action.text if action else None,
                 observation=outcome.observation if outcome else None,
                 exit_code=outcome.exit_code if outcome else None,
+                segment=self.segment,
             )
         )
 
@@ -181,7 +212,7 @@ class _Run:
         if decision.hook is None:
             return False
         told = "\n\n".join(filter(None, (last.observation, decision.reason)))
-        self.messages.append(Message(role="user", content=told))
+        self._say(Message(role="user", content=told))
         return True
 
     def episode(self, end: Termination) -> Episode:

@@ -36,6 +36,7 @@ def realise(form: Form, digest: str) -> HarnessConfig:
         sampling=form.sampling(),
         budgets=form.rsi.budgets.model_dump(),
         list_files=form.rsi.list_files,
+        memory=form.rsi.memory.model_dump() if form.rsi.memory else None,
         prompts=tuple(entry.prompt() for entry in templates),
         files=tuple(_files(form)),
         restored=form.session.messages(),

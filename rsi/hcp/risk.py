@@ -42,6 +42,7 @@ _BY_PREFIX: dict[str, Risk] = {
     "rsi.parent": "lineage",
     "rsi.answer.format": "text",
     "rsi.list_files": "text",
+    "rsi.memory": "text",
     "rsi.budgets": "budgets",
     "rsi.exemplars": "text",
     "rsi.skills": "text",

@@ -94,6 +94,14 @@ class Budgets(Record):
     output_chars: int = Field(2000, ge=100, le=100_000)  # of tool output shown to the model, per command
 
 
+class Memory(Record):
+    """Compaction of a prompt that the window does not hold: the last `keep_turns` exchanges stay as they were, earlier
+    ones become an extract of at most `summary_chars` characters. Without it a full window ends the episode."""
+
+    keep_turns: int = Field(4, ge=1, le=50)
+    summary_chars: int = Field(1500, ge=0, le=20_000)
+
+
 class HarnessConfig(Record):
     """A parsed HCP document: all that the episode loop reads. `document_digest` identifies the whole document."""
 
@@ -109,6 +117,7 @@ class HarnessConfig(Record):
     stop_hooks: tuple[StopHook, ...] = ()  # the Stop ones again
     sampling: Sampling = Sampling(temperature=1.0, top_p=1.0, max_new_tokens=64)
     budgets: Budgets = Budgets()
+    memory: Memory | None = None
     list_files: bool = False  # whether the request is followed by the names of the workspace's files
     prompts: tuple[Prompt, ...] = ()
     files: tuple[PlacedFile, ...] = ()

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rsi.errors import IntegrityError
-from rsi.ids import digest
-from rsi.types import Attempt, OpenTask, Recipe, TrainDraw
+from rsi.ids import digest, seed_of
+from rsi.types import Attempt, OpenTask, Recipe, TrainDraw, Turn
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,19 @@ class FlatSample:
 def flatten(attempt: Attempt) -> FlatSample:
     """Join an attempt's turns by their token ids, never by text. An attempt without turns gives empty tuples.
 
+    After a compaction the prompt begins anew. Only tokens of one such segment stand behind the prompt that they were
+    sampled from, so of several one is learned from, chosen by the attempt's id: over many draws, each as often.
+
     IntegrityError where a turn's prompt does not begin with all tokens before it (a chat template that rewrites
     history), or where tokens and log-probabilities differ in number."""
     if not attempt.turns:
         return FlatSample((), (), (), ())
-    prompt = attempt.turns[0].completion.prompt_ids
+    turns = _one_segment(attempt)
+    prompt = turns[0].completion.prompt_ids
     ids: tuple[int, ...] = ()
     logprobs: tuple[float, ...] = ()
     mask: tuple[int, ...] = ()
-    for number, turn in enumerate(attempt.turns):
+    for number, turn in enumerate(turns):
         done = turn.completion
         seen = prompt + ids
         if done.prompt_ids[: len(seen)] != seen:
@@ -48,6 +52,12 @@ def flatten(attempt: Attempt) -> FlatSample:
         logprobs += (0.0,) * len(written) + done.logprobs
         mask += (0,) * len(written) + (1,) * len(done.token_ids)
     return FlatSample(prompt, ids, logprobs, mask)
+
+
+def _one_segment(attempt: Attempt) -> list[Turn]:
+    known = sorted({turn.segment for turn in attempt.turns})
+    chosen = known[seed_of(attempt.id) % len(known)] if len(known) > 1 else known[0]
+    return [turn for turn in attempt.turns if turn.segment == chosen]
 
 
 def training_reward(attempt: Attempt, form_weight: float) -> float | None:

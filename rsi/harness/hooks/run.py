@@ -1,8 +1,8 @@
 """Ask the hooks of an event, in the document's order, inside the sandbox. The first that blocks is the last asked.
 
 A hook shares the sandbox with the agent: it guards against mistakes and enforces a routine; nothing is scored by it.
-One that cannot be asked (time-out, bad output, no sandbox, a payload that had to be cut) fails as it declares: `open` goes
-on, `closed` blocks."""
+One that cannot be asked (time-out, bad output, no sandbox, a payload that had to be cut) fails as it declares: `open`
+goes on, `closed` blocks."""
 
 import base64
 import shlex

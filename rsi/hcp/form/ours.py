@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from rsi.hcp.form.part import Part
 from rsi.hcp.form.resources import Packed
-from rsi.types import Budgets, Exemplar, Skill
+from rsi.types import Budgets, Exemplar, Memory, Skill
 
 
 class Answer(Part):
@@ -30,11 +30,16 @@ class Exemplars(Part):
     pool: tuple[ExemplarPart, ...] = ()
 
 
+class MemoryPart(Memory):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
 class RsiPart(Part):
     parent: str | None = None
     protocol: Literal["text", "repl"] = "text"
     list_files: bool = False
     answer: Answer = Answer()
+    memory: MemoryPart | None = None
     budgets: BudgetsPart = BudgetsPart()
     exemplars: Exemplars = Exemplars()
     skills: tuple[SkillPart, ...] = ()
