@@ -55,11 +55,25 @@ class ExecResult:
 
 
 class Workspace(dict[str, bytes]):
-    """Files of a workspace by relative path. `modes` holds permission bits (0o644) where a sandbox has told them."""
+    """Files of a workspace by relative path. `modes` holds permission bits (0o644) where a sandbox has told them;
+    `outlived` counts processes that commands had left running, where a sandbox can tell."""
 
-    def __init__(self, files: Mapping[str, bytes], modes: Mapping[str, int]) -> None:
+    def __init__(self, files: Mapping[str, bytes], modes: Mapping[str, int], outlived: int = 0) -> None:
         super().__init__(files)
         self.modes = dict(modes)
+        self.outlived = outlived
+
+
+@dataclass(frozen=True)
+class Deeds:
+    """What an episode did and left: `actions` that were run or written, its output, its workspace as it was taken out.
+    `outlived`: processes that the agent's commands left running. `own`: paths that the harness put there."""
+
+    actions: Sequence[str]
+    output: str
+    files: Mapping[str, bytes]
+    outlived: int = 0
+    own: frozenset[str] = frozenset()
 
 
 class Sandbox(Protocol):
@@ -113,6 +127,9 @@ class Verifier(Protocol):
     """Scores an ended episode. Raises InfrastructureError; never scores 0 for its own failure."""
 
     async def verify(self, task: Task, key: TaskKey, output: str, files: Mapping[str, bytes]) -> Score: ...
+
+    def flags(self, task: Task, key: TaskKey, deeds: Deeds) -> tuple[str, ...]:
+        """Signs of tampering. A flagged attempt earns nothing, whatever `verify` says."""
 
 
 class Executor(Protocol):

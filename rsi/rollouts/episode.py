@@ -11,7 +11,7 @@ from rsi.errors import IntegrityError, TamperError, UserError
 from rsi.harness import Episode, run_episode
 from rsi.harness.exported import Exported
 from rsi.ids import digest_tree
-from rsi.ports import ModelBackend, Sandbox, SandboxProvider, Verifier
+from rsi.ports import Deeds, ModelBackend, Sandbox, SandboxProvider, Verifier, Workspace
 from rsi.types import Attempt, Cost, Job, Score, Termination
 
 
@@ -52,15 +52,32 @@ async def _play_once(job: Job, parts: Parts) -> Attempt:
     try:
         seen = _with_environment(sandbox, job, parts.allow_env)
         episode = await run_episode(job.task, job.harness, parts.model, seen, job.spec.seed, job.adapter)
+        files: Mapping[str, bytes] = {}
         try:
-            files: Mapping[str, bytes] = await sandbox.get() if sandbox is not None else {}
+            files = await sandbox.get() if sandbox is not None else {}
             await _close(sandbox)  # before a verifier opens its own
             score = await parts.verifier.verify(job.task, job.key, episode.output, files)
         except TamperError as tampering:
             score = Score(reward=0.0, passed=False, flags=(f"tampering: {tampering}",))
+        flags = parts.verifier.flags(job.task, job.key, _deeds(job, episode, files))
+        if flags:
+            score = score.model_copy(update={"reward": 0.0, "passed": False, "flags": (*score.flags, *flags)})
     finally:
         await _close(sandbox)
     return _attempt(job, episode, score.model_copy(update={"form": 1.0 if episode.well_formed else 0.0}))
+
+
+def _deeds(job: Job, episode: Episode, files: Mapping[str, bytes]) -> Deeds:
+    """What the agent did; an action without an exit code was never taken. A document's MCP servers and a repl live on
+    between actions, so there what outlives them is not told apart."""
+    alone = not job.harness.mcp and job.harness.protocol == "text"
+    return Deeds(
+        actions=tuple(turn.action or "" for turn in episode.turns if turn.exit_code is not None),
+        output=episode.output,
+        files=files,
+        outlived=files.outlived if isinstance(files, Workspace) and alone else 0,
+        own=frozenset(file.path for file in job.harness.files if file.place == "agent"),
+    )
 
 
 async def _open(job: Job, provider: SandboxProvider | None) -> Sandbox | None:

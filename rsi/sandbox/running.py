@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from rsi.errors import InfrastructureError
@@ -24,6 +25,7 @@ from rsi.sandbox.output import CHUNK, Output
 T = TypeVar("T")
 _START = 20.0  # seconds; a start takes 0.02 s on an idle machine
 _GRACE = 1.8  # `timeout -k 1` has ended everything one second after its time; then the whole sandbox is killed
+_STRAGGLE = 25  # looks, 10 ms apart, until what still runs counts as left running
 _END = 10.0  # seconds for killed processes to be gone; a millisecond is usual
 _LONGEST = 128 * 1024 - 1  # bytes of one argument that Linux takes
 _TIMED_OUT, _KILLED, _NOT_RUN = 124, 137, 126
@@ -48,6 +50,7 @@ class BubblewrapSandbox:
         self._status = asyncio.StreamReader()
         self._transport: asyncio.ReadTransport | None = None
         self._pidfd: int | None = None
+        self._child = 0  # the host's pid of process 1
         self._root: int | None = None
         self._ended = ""  # why nothing can run any more
         self._closed = False
@@ -70,6 +73,7 @@ class BubblewrapSandbox:
             raise InfrastructureError(f"bubblewrap did not start: {said.text.strip() or 'it said nothing'}")
         try:
             child = json.loads(os.read(self._started.info, CHUNK))["child-pid"]
+            self._child = int(child)
             self._pidfd = os.pidfd_open(child)
             if self._group:
                 self._group.add(child)
@@ -138,10 +142,26 @@ class BubblewrapSandbox:
     async def get(self, limit: int = 16_000_000) -> Workspace:
         """See rsi.ports.Sandbox, and `workspace.read_files` for what is refused. May be called again."""
         async with self._turn:
+            self._require_open()
+            outlived = await self._outliving()
             root = self._root_again()
             self._kill_now()
             self._ended = self._ended or "its workspace was taken out"
-            return await asyncio.to_thread(_as_owner, root, lambda root: self._read(root, limit))
+            found = await asyncio.to_thread(_as_owner, root, lambda root: self._read(root, limit))
+            found.outlived = outlived
+            return found
+
+    async def _outliving(self) -> int:
+        """How many processes run although no command does. Counted from outside, by the kernel's list of the children
+        of process 1, to which orphans fall: nothing inside can forge it. 0 where this kernel keeps no such list."""
+        with contextlib.suppress(OSError):
+            for _ in range(_STRAGGLE):
+                left = Path(f"/proc/{self._child}/task/{self._child}/children").read_text().split()
+                if self._ended or not left:
+                    return 0
+                await asyncio.sleep(0.01)  # an ended command's last children, a process substitution's for one
+            return len(left)
+        return 0
 
     def _read(self, root: int, limit: int) -> Workspace:
         self._wait_dead()

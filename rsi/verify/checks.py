@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from rsi.errors import InfrastructureError, IntegrityError
-from rsi.ports import SandboxProvider, Workspace
+from rsi.ports import Deeds, SandboxProvider, Workspace
 from rsi.types import Check, FileCheck, OutputCheck, ProgramCheck, Score, Task, TaskKey
+from rsi.verify import tamper
 from rsi.verify.compare import normal, same
 
 PROGRAM_SECONDS = 10.0
@@ -31,6 +32,10 @@ class CheckVerifier:
             if problem:
                 return Score(reward=0.0, passed=False, detail=problem)
         return Score(reward=1.0, passed=True)
+
+    def flags(self, task: Task, key: TaskKey, deeds: Deeds) -> tuple[str, ...]:
+        """See rsi.ports.Verifier and rsi.verify.tamper."""
+        return tamper.flags(task, key, deeds)
 
     async def _problem(self, check: Check, output: str, files: Mapping[str, bytes]) -> str:
         """Why the check fails, in one line; empty where it passes."""
