@@ -20,7 +20,7 @@ _INSIDE = "1000"  # the uid and gid that the sandbox sees
 # After a timeout, or where it could not even start a command, it ends every process and waits for
 # that: a bomb, or what left its group.
 # Arguments: the status descriptor, the limits of a command, then descriptors to close.
-_SUPERVISOR = r"""
+SUPERVISOR = r"""
 status=$1 limits=$2; shift 2
 for fd in "$@"; do exec {fd}<&-; done
 exec {errors}>&2 2>/dev/null
@@ -74,7 +74,7 @@ def _command(limits: host.Limits, fds: dict[str, int]) -> list[str]:
         *("--seccomp", str(fds["filter"]), "--info-fd", str(fds["info"]), *_mounts(limits)),
         *("--perms", "0111", "--ro-bind-data", str(fds["bash"]), "/supervisor", "--remount-ro", "/"),
         *("--chdir", "/task", "--clearenv", "--setenv", "PATH", PATH, "--setenv", "HOME", "/task"),
-        *("--setenv", "LANG", "C.UTF-8", "--", "/supervisor", "-c", _SUPERVISOR, "supervisor"),
+        *("--setenv", "LANG", "C.UTF-8", "--", "/supervisor", "-c", SUPERVISOR, "supervisor"),
         *(str(fds["status"]), limits.ulimit, *close),
     ]
 

@@ -2,6 +2,7 @@
 
 import errno
 import functools
+import json
 import socket
 import tempfile
 
@@ -52,3 +53,20 @@ def program() -> bytes:
         rules.export_bpf(file)
         file.seek(0)
         return file.read()
+
+
+def profile() -> str:
+    """The same filter as Docker takes it, JSON. Docker's own would let a process limit, and so end, the supervisor."""
+
+    def refuse(names: list[str], number: int = errno.EPERM, **arg: object) -> dict[str, object]:
+        args = [{"index": 0, **arg}] if arg else []
+        return {"names": names, "action": "SCMP_ACT_ERRNO", "errnoRet": number, "args": args}
+
+    rules = [refuse(names.split()) for _, names in _DENIED]
+    rules += [refuse(["socket"], errno.EAFNOSUPPORT, value=max(_FAMILIES), op="SCMP_CMP_GT")]
+    for family in sorted(set(range(max(_FAMILIES))) - set(_FAMILIES)):
+        rules += [refuse(["socket"], errno.EAFNOSUPPORT, value=int(family), op="SCMP_CMP_EQ")]
+    for request in _TERMINAL_INPUT:
+        rules += [refuse(["ioctl"], index=1, value=0xFFFFFFFF, valueTwo=request, op="SCMP_CMP_MASKED_EQ")]
+    rules += [refuse(["prlimit64"], value=0, op="SCMP_CMP_NE")]
+    return json.dumps({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": rules})

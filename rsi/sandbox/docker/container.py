@@ -1,0 +1,52 @@
+"""One running container. Its supervisor speaks as bubblewrap's does, so commands and files go the same ways.
+
+Files are read through /proc/PID/root after process 1, and with it every other, has died: /task is a tmpfs, which
+Docker's archives do not hold, and no program of the container is trusted to pack it. It must not know what runs inside.
+"""
+
+import asyncio
+import subprocess
+from typing import Any
+
+from rsi.sandbox.running import BubblewrapSandbox
+
+
+class Contained(subprocess.Popen[bytes]):
+    """Stands where bubblewrap's own process does. A container's process 1 is ended and awaited by its pidfd."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self.returncode = pid, None
+        self._child_created = False  # not a child of this process
+
+    def poll(self) -> None:
+        return None
+
+    def kill(self) -> None:
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        return 0
+
+
+class DockerSandbox(BubblewrapSandbox):
+    """Made by `Docker.open`."""
+
+    container: Any = None
+
+    async def close(self) -> None:
+        """See rsi.ports.Sandbox. The container is gone when this returns, cancelled or not it will be."""
+        await super().close()
+        container, self.container = self.container, None
+        if container is not None:
+            await asyncio.shield(asyncio.to_thread(remove, container))
+
+
+def remove(container: Any) -> None:
+    """Remove a container with all that is its own. Never raises: what is left is swept by its lease."""
+    from docker.errors import DockerException
+    from requests.exceptions import RequestException
+
+    try:
+        container.remove(force=True, v=True)
+    except (DockerException, RequestException):
+        return
