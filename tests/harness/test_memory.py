@@ -1,9 +1,11 @@
 """Compaction: what stays of a conversation, and that training sees only tokens behind their own prompt."""
 
+import pytest
 from test_loop import Replies, config, run, sh
 
-from rsi.errors import ContextOverflow
+from rsi.errors import ContextOverflow, UserError
 from rsi.harness.memory import compacted, extract
+from rsi.hcp.document import parse
 from rsi.ids import seed_of
 from rsi.types import Attempt, AttemptSpec, Hook, Memory, Message, Termination
 from rsi.update.select import flatten
@@ -64,3 +66,11 @@ async def test_hooks_may_refuse_a_compaction():
     replies = [sh(f"echo {'x' * 100}{n}") for n in range(8)]
     refused = await run(Window(*replies), config(turns=20, tokens=9000, memory=Memory(), hooks=(hook,)))
     assert refused.termination == Termination.CONTEXT
+
+
+def test_a_document_declares_its_memory_and_without_one_there_is_none():
+    assert parse("version = 1\n", "d").harness().memory is None
+    document = parse("version = 1\n[rsi.memory]\nkeep_turns = 3\n", "d")
+    assert document.harness().memory == Memory(keep_turns=3)
+    with pytest.raises(UserError, match="rsi.memory.keep_turns"):
+        parse("version = 1\n[rsi.memory]\nkeep_turns = 0\n", "d")
