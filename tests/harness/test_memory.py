@@ -72,5 +72,5 @@ def test_a_document_declares_its_memory_and_without_one_there_is_none():
     assert parse("version = 1\n", "d").harness().memory is None
     document = parse("version = 1\n[rsi.memory]\nkeep_turns = 3\n", "d")
     assert document.harness().memory == Memory(keep_turns=3)
-    with pytest.raises(UserError, match="rsi.memory.keep_turns"):
+    with pytest.raises(UserError, match=r"rsi\.memory\.keep_turns"):
         parse("version = 1\n[rsi.memory]\nkeep_turns = 0\n", "d")
