@@ -42,6 +42,7 @@ from rsi.types.stages import (
     Update,
 )
 from rsi.types.tasks import (
+    CallsCheck,
     Certificate,
     Check,
     FileCheck,
@@ -64,6 +65,7 @@ __all__ = [
     "AttemptSpec",
     "Attribution",
     "Budgets",
+    "CallsCheck",
     "Certificate",
     "Change",
     "Check",

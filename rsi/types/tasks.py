@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from rsi.types.record import Record
 
@@ -79,7 +79,23 @@ class ProgramCheck(Record):
     expected: str
 
 
-Check = OutputCheck | FileCheck | ProgramCheck
+class CallsCheck(Record):
+    """Python expressions over the names of `module`, evaluated in a fresh sandbox over a copy of the workspace, must
+    give `expected`: for each call JSON of {"value": V} or {"raises": "ValueError"}. Tuples count as lists."""
+
+    kind: Literal["calls"] = "calls"
+    module: FilePath = "solution.py"
+    calls: tuple[str, ...] = Field(min_length=1)
+    expected: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _paired(self) -> "CallsCheck":
+        if len(self.calls) != len(self.expected):
+            raise ValueError("each call needs one expected result")
+        return self
+
+
+Check = OutputCheck | FileCheck | ProgramCheck | CallsCheck
 
 
 class TaskKey(Record):

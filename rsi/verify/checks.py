@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from rsi.errors import InfrastructureError, IntegrityError
-from rsi.ports import Deeds, SandboxProvider, Workspace
-from rsi.types import Check, FileCheck, OutputCheck, ProgramCheck, Score, Task, TaskKey
-from rsi.verify import tamper
+from rsi.ports import Deeds, ExecResult, SandboxProvider, Workspace
+from rsi.types import CallsCheck, Check, FileCheck, OutputCheck, ProgramCheck, Score, Task, TaskKey
+from rsi.verify import calls, tamper
 from rsi.verify.compare import normal, same
 
 PROGRAM_SECONDS = 10.0
@@ -45,17 +45,12 @@ class CheckVerifier:
             return f"output {output[:80]!r} is not {check.expected[:80]!r} ({check.mode})"
         if isinstance(check, FileCheck):
             return _file_problem(check, files)
+        if isinstance(check, CallsCheck):
+            return await self._calls_problem(check, files)
         return await self._program_problem(check, files)
 
     async def _program_problem(self, check: ProgramCheck, files: Mapping[str, bytes]) -> str:
-        if self._provider is None:
-            raise InfrastructureError("a program check needs a sandbox and none is configured")
-        sandbox = await self._provider.open()
-        try:
-            await sandbox.put(files)
-            result = await sandbox.exec(check.command, PROGRAM_SECONDS)
-        finally:
-            await sandbox.close()
+        result = await self._run(check.command, files)
         if result.timed_out:
             return f"`{check.command}` did not end in {PROGRAM_SECONDS:.0f} seconds"
         if result.exit_code != 0:
@@ -63,6 +58,23 @@ class CheckVerifier:
         if not same(result.stdout, check.expected, "exact"):  # exit 0 alone would reward an early exit
             return f"`{check.command}` printed {result.stdout[:80]!r}, not {check.expected[:80]!r}"
         return ""
+
+    async def _calls_problem(self, check: CallsCheck, files: Mapping[str, bytes]) -> str:
+        if check.module not in files:
+            return f"{check.module} is missing"
+        command, nonce = calls.command(check)
+        return calls.problem(check, nonce, await self._run(command, files))
+
+    async def _run(self, command: str, files: Mapping[str, bytes]) -> ExecResult:
+        """In a sandbox of its own, over a copy of the workspace."""
+        if self._provider is None:
+            raise InfrastructureError("a program check needs a sandbox and none is configured")
+        sandbox = await self._provider.open()
+        try:
+            await sandbox.put(files)
+            return await sandbox.exec(command, PROGRAM_SECONDS)
+        finally:
+            await sandbox.close()
 
 
 def _file_problem(check: FileCheck, files: Mapping[str, bytes]) -> str:

@@ -1,0 +1,88 @@
+"""Hidden calls of a solution: a driver evaluates them in a sandbox of their own, what they gave is compared outside.
+
+What is expected never enters the sandbox, so code of the solution that takes over the driver can only print what it
+would have to compute anyway. The nonce marks the line to read; it protects nothing.
+"""
+
+import json
+import math
+import secrets
+import shlex
+
+from rsi.ports import ExecResult
+from rsi.types import CallsCheck
+
+LIMIT = 60_000  # characters of output; more is a refusal
+DRIVER = """
+import json, os, sys, types
+dumps, write, flush = json.dumps, os.write, sys.stdout.flush
+def plain(v):
+    t = type(v)
+    if v is None or t in (bool, int, str): return v
+    if t is float and v == v and abs(v) != float("inf"): return v
+    if t in (list, tuple): return [plain(x) for x in v]
+    if t is dict and all(type(k) is str for k in v): return {k: plain(x) for k, x in v.items()}
+    raise TypeError("no plain value")
+path, nonce, calls = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+module = types.ModuleType("solution")
+sys.modules["solution"] = module
+with open(path, encoding="utf-8") as file: source = file.read()
+exec(compile(source, path, "exec"), vars(module))
+made = []
+for call in calls:
+    try: value = eval(call, vars(module))
+    except Exception as error:
+        made.append({"raises": type(error).__name__})
+        continue
+    try: made.append({"value": plain(value)})
+    except (TypeError, RecursionError): made.append({"unfit": ""})
+flush()
+write(1, ("\\n" + nonce + " " + dumps(made) + "\\n").encode())
+"""
+
+
+def command(check: CallsCheck) -> tuple[str, str]:
+    """The shell command that evaluates the calls in the workspace, and the nonce of its one line."""
+    nonce = secrets.token_hex(16)
+    words = ["python3", "-I", "-c", DRIVER, check.module, nonce, json.dumps(check.calls)]
+    return shlex.join(words), nonce
+
+
+def problem(check: CallsCheck, nonce: str, result: ExecResult) -> str:
+    """Why the calls do not give what is expected, in one line that quotes no expected value; empty where they do."""
+    if result.timed_out:
+        return f"the calls of {check.module} did not end in time"
+    if result.exit_code != 0:
+        return f"{check.module} does not load, or its calls ended with {result.exit_code}"
+    if result.truncated or len(result.stdout) > LIMIT:
+        return f"the calls of {check.module} printed too much"
+    lines = [line for line in result.stdout.splitlines() if nonce in line]
+    if len(lines) != 1 or not lines[0].startswith(nonce + " "):
+        return f"the calls of {check.module} gave {len(lines)} lines of results, not one"
+    try:
+        made = json.loads(lines[0][len(nonce) :], parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return f"the calls of {check.module} gave no JSON"
+    if not isinstance(made, list) or len(made) != len(check.expected):
+        return f"the calls of {check.module} gave a wrong number of results"
+    for call, found, wanted in zip(check.calls, made, check.expected, strict=True):
+        if not same_value(found, json.loads(wanted)):
+            return f"{call[:80]} gave {json.dumps(found)[:80]}"
+    return ""
+
+
+def same_value(found: object, wanted: object) -> bool:
+    """Whether two values of JSON are equal, types included; floats within 1e-9 (an int is no float)."""
+    if type(found) is not type(wanted):
+        return False
+    if isinstance(found, float) and isinstance(wanted, float):
+        return math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-9)
+    if isinstance(found, list) and isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(same_value, found, wanted))
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        return found.keys() == wanted.keys() and all(same_value(found[key], wanted[key]) for key in found)
+    return found == wanted
+
+
+def _refuse(name: str) -> object:
+    raise ValueError(f"{name} is no value")
