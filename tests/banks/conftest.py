@@ -15,7 +15,7 @@ def sandbox_provider():
     return Bubblewrap()
 
 
-@pytest.fixture(scope="session", params=["shell", "reason"])
+@pytest.fixture(scope="session", params=[pytest.param("shell", marks=pytest.mark.slow), "reason"])
 def bank(request):
-    """Each bank that ships, under one salt."""
+    """Banks that ship, under one salt."""
     return open_bank(ROOT / "task_banks" / request.param, b"s" * 32)
