@@ -55,6 +55,7 @@ from rsi.types.tasks import (
     TaskKey,
 )
 from rsi.types.training import AdapterRevision, TrainDraw, TrainSettings, TrainSpec
+from rsi.types.ui import UiCheck, UiStep
 
 __all__ = [
     "AdapterRevision",
@@ -117,6 +118,8 @@ __all__ = [
     "TrainSettings",
     "TrainSpec",
     "Turn",
+    "UiCheck",
+    "UiStep",
     "Update",
     "Verdict",
 ]

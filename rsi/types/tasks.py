@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from rsi.types.record import Record
+from rsi.types.ui import UiCheck
 
 Split = Literal["train", "selection", "sealed"]
 
@@ -41,6 +42,12 @@ class Task(Record):
     files: Mapping[FilePath, str] = Field(default_factory=dict)  # path -> text
     setup: str = ""  # a shell command that finishes the workspace before the agent sees it: archives, modes, histories
     needs_sandbox: bool = True
+    user_turns: tuple[str, ...] = ()  # of a conversation: what the user says after the first request, one after another
+
+    @property
+    def asked(self) -> str:
+        """All that the user says: the request, and what follows it in a conversation, one a line."""
+        return "\n".join((self.request, *self.user_turns))
 
 
 class OpenTask(Task):
@@ -95,15 +102,23 @@ class CallsCheck(Record):
         return self
 
 
-Check = OutputCheck | FileCheck | ProgramCheck | CallsCheck
+Check = OutputCheck | FileCheck | ProgramCheck | CallsCheck | UiCheck
 
 
 class TaskKey(Record):
     """The secret half of a task: never near a proposer, an agent, a memory or a training set."""
 
     task_id: str
-    reference: str  # a shell command, or the answer itself where the task needs no sandbox
+    reference: (
+        str  # a shell command, or the answer itself where the task needs no sandbox; of a conversation a JSON list
+    )
     checks: tuple[Check, ...]
+    turn_checks: tuple[tuple[Check, ...], ...] = ()  # of a conversation, one a user message; `checks` is empty then
+    pass_share: float = Field(1.0, gt=0, le=1)  # of a conversation: the share of its user messages that must be met
+
+    @property
+    def every_check(self) -> tuple[Check, ...]:
+        return (*self.checks, *(check for turn in self.turn_checks for check in turn))
 
 
 class Certificate(Record):

@@ -1,25 +1,32 @@
 """The verifier of outcome checks: what the episode left behind is judged, never how it was done."""
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from rsi.errors import InfrastructureError, IntegrityError
 from rsi.ports import Deeds, ExecResult, SandboxProvider, Workspace
-from rsi.types import CallsCheck, Check, FileCheck, OutputCheck, ProgramCheck, Score, Task, TaskKey
+from rsi.types import CallsCheck, Check, FileCheck, OutputCheck, ProgramCheck, Score, Task, TaskKey, UiCheck
 from rsi.verify import calls, tamper
 from rsi.verify.compare import normal, same
 
 PROGRAM_SECONDS = 10.0
 
 
+class UiProblem(Protocol):
+    """Judges component code; see rsi.verify.ui.verifier. Raises UserError where the machine lacks what that takes."""
+
+    async def problem(self, check: UiCheck, output: str) -> str: ...
+
+
 class CheckVerifier:
     """Reward 1.0 where every check of the key passes, else 0.0.
 
     `provider` opens the own sandbox of a ProgramCheck; without one such a check raises InfrastructureError, and so does
-    a sandbox that breaks. A program that hangs or fails is the workspace's fault and scores 0.
+    a sandbox that breaks. `ui` judges UiChecks; without it they raise it too. A program that hangs or fails is the workspace's fault and scores 0.
     """
 
-    def __init__(self, provider: SandboxProvider | None) -> None:
-        self._provider = provider
+    def __init__(self, provider: SandboxProvider | None, ui: UiProblem | None = None) -> None:
+        self._provider, self._ui = provider, ui
 
     async def verify(self, task: Task, key: TaskKey, output: str, files: Mapping[str, bytes]) -> Score:
         """`files` is the workspace as it was taken out: relative path -> bytes."""
@@ -47,6 +54,10 @@ class CheckVerifier:
             return _file_problem(check, files)
         if isinstance(check, CallsCheck):
             return await self._calls_problem(check, files)
+        if isinstance(check, UiCheck):
+            if self._ui is None:
+                raise InfrastructureError("a check of a component needs a judge and none is configured")
+            return await self._ui.problem(check, output)
         return await self._program_problem(check, files)
 
     async def _program_problem(self, check: ProgramCheck, files: Mapping[str, bytes]) -> str:
