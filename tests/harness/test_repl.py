@@ -51,6 +51,7 @@ async def test_names_live_on_and_values_stay_variables(opened):
     assert (await repl.run("x", 10)).output == "4\n"
 
 
+@pytest.mark.slow
 async def test_a_hung_or_dead_interpreter_is_started_again_and_said_so(opened):
     repl = await opened()
     await repl.run("kept = 1", 10)
@@ -62,6 +63,7 @@ async def test_a_hung_or_dead_interpreter_is_started_again_and_said_so(opened):
     assert (await repl.run("2 + 2", 10)).output == "4\n"
 
 
+@pytest.mark.slow
 async def test_output_is_bounded(opened):
     repl = await opened()
     block = await repl.run("print('x' * 10**6)", 10)
@@ -89,6 +91,7 @@ async def test_at_most_one_commit_a_block(opened):
     assert seen == [{"to": 1}, {"to": 2}]
 
 
+@pytest.mark.slow
 async def test_retries_only_where_the_tool_allows_it(opened):
     tries = []
 
@@ -105,6 +108,7 @@ async def test_retries_only_where_the_tool_allows_it(opened):
     assert len(tries) == 1
 
 
+@pytest.mark.slow
 async def test_a_tools_refusal_is_an_error_of_the_program(opened):
     async def refuse(arguments):
         raise UserError("no such city")
@@ -115,6 +119,7 @@ async def test_a_tools_refusal_is_an_error_of_the_program(opened):
     assert block.output == "told no such city\n"
 
 
+@pytest.mark.slow
 async def test_large_results_and_code_pass(opened):
     repl = await opened(tool("big", "x" * 300_000))
     assert (await repl.run("len(big())", 10)).output == "300000\n"
@@ -137,6 +142,7 @@ SHOWN = (
 )
 
 
+@pytest.mark.slow
 async def test_no_ai_fields_can_be_used_but_not_seen(opened):
     seen = []
     card = tool("card", {"card": NUMBER, "owner": "Ann"}, no_ai=("card",))
@@ -151,15 +157,21 @@ async def test_no_ai_fields_can_be_used_but_not_seen(opened):
         assert "[hidden]" in block.output, shown
 
 
+CLOSED = {"properties": {"n": {}}, "required": ["n"], "additionalProperties": False}
+
+
+@pytest.mark.slow
 async def test_a_call_that_a_tool_cannot_take_is_data(opened):
     async def slow(arguments):
         await asyncio.sleep(9)
 
-    needs = tool("f", lambda a: {}[a["n"]], schema={"properties": {"n": {}}, "required": ["n"]})
+    needs = tool("f", lambda a: {}[a["n"]], schema=CLOSED)
     repl = await opened(needs, Tool("slow", "s", slow))
     for call, said in (("f()", "missing: n"), ("f(n=1, m=2)", "unknown arguments: m"), ("f(n=1)", "KeyError")):
         block = await repl.run(call, 10)
         assert block.failed and said in block.output
+    more = tool("f", lambda a: sum(a.values()), schema={"properties": {"n": {}}})
+    assert (await (await opened(more)).run("f(n=1, m=2)", 10)).output == "3\n", "a schema allows more unless it says so"
     assert (
         "no result in the time" in (await repl.run("try:\n    slow()\nexcept ToolError as e:\n    print(e)", 1)).output
     )

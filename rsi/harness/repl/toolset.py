@@ -70,11 +70,11 @@ class Calls:
 
 
 def _wrong(tool: Tool, arguments: Mapping[str, Any]) -> str:
-    """What of a call contradicts the tool's schema: missing arguments, and unknown ones where it names its own."""
+    """What of a call contradicts the tool's schema: missing arguments, and unknown ones where it allows no others."""
     if missing := [name for name in tool.schema.get("required", ()) if name not in arguments]:
         return f"{tool.name}: missing: {', '.join(missing)}"
-    known = tool.schema.get("properties")
-    unknown = [name for name in arguments if known is not None and name not in known]
+    known, closed = tool.schema.get("properties", {}), tool.schema.get("additionalProperties") is False
+    unknown = [name for name in arguments if closed and name not in known]
     return f"{tool.name}: unknown arguments: {', '.join(unknown)}"[:300] if unknown else ""
 
 
