@@ -8,6 +8,7 @@ import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from rsi.errors import InfrastructureError
 from rsi.sandbox import host, seccomp
@@ -34,12 +35,28 @@ done
 """
 
 
+class Process(Protocol):
+    """What is ended and awaited besides process 1: of subprocess.Popen what a sandbox uses."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def poll(self) -> int | None: ...
+
+    def kill(self) -> None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
 @dataclass(frozen=True)
 class Started:
     """A bubblewrap process and the host's ends of its pipes. `child` is the host's pid of its process 1, read from
     `info` once the status pipe has said "ready"."""
 
-    process: subprocess.Popen[bytes]
+    process: Process
     stdin: int
     stdout: int
     stderr: int

@@ -3,6 +3,8 @@ a sandbox for real."""
 
 import asyncio
 import os
+import shlex
+import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -70,6 +72,10 @@ async def gone(marker: str, seconds: float = 3.0) -> bool:
 
 def descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK)
 
 
 def sleeper() -> tuple[str, str]:
@@ -222,20 +228,35 @@ async def there_is_no_network(provider):
 
 @check
 async def host_files_are_absent(provider):
-    result = await run(
-        provider, f"cd /; ls -d root home var opt srv mnt etc/passwd etc/shadow etc/hostname .{Path.cwd()}; ls etc"
-    )
-    assert [line for line in result.stdout.splitlines() if line != "alternatives"] == []
+    """Neither those of the checkout, home and temporary folder, nor what would open the host: its engine's socket."""
+    name = f"canary-{uuid.uuid4().hex}"
+    places = [folder / name for folder in {Path.cwd(), Path.home(), Path(tempfile.gettempdir())} if writable(folder)]
+    assert places
+    for place in places:
+        place.write_text("of the host")
+    try:
+        result = await run(
+            provider,
+            f"cat {' '.join(map(shlex.quote, map(str, places)))}; find / -xdev -name {name};"
+            f" ls -d .{Path.cwd()} /run/docker.sock /var/run/docker.sock /sys/fs/cgroup/*/rsi-*;"
+            " cat /etc/shadow /proc/kcore",
+            20,
+        )
+    finally:
+        for place in places:
+            place.unlink()
+    assert result.stdout == ""
 
 
 @check
 async def the_system_cannot_be_written(provider):
     result = await run(
         provider,
-        "for d in / /usr /usr/bin /usr/local /etc /dev /proc /proc/sys/kernel /bin /sys; do"
-        " touch $d/x && echo wrote $d; done; echo x > /usr/bin/bash && echo wrote bash; ls /usr/local",
+        "for d in / /usr /usr/bin /usr/local /etc /dev /proc /proc/sys/kernel /bin /sys /pipes; do"
+        " touch $d/x && echo wrote $d; done; echo x > /usr/bin/bash && echo wrote bash; rm -f /supervisor;"
+        " ls /supervisor",
     )
-    assert result.stdout == ""
+    assert result.stdout == "/supervisor\n"
 
 
 @check
@@ -264,8 +285,8 @@ async def no_secret_of_the_host_is_in_an_environment(provider):
 
 @check
 async def no_descriptor_of_the_host_is_inherited(provider):
-    result = await run(provider, "ls -l /proc/$PPID/fd | tail -n +2")
-    names = dict(line.split()[-3::2] for line in result.stdout.splitlines())
+    result = await run(provider, "for f in /proc/$PPID/fd/*; do echo ${f##*/} $(readlink $f); done")
+    names = dict(line.split(" ", 1) for line in result.stdout.splitlines())
     assert set(names) == {"0", "1", "2"}
     assert names["0"] == "/dev/null"
 
@@ -511,6 +532,23 @@ async def what_the_agent_made_unreadable_is_read(provider):
     async with opened(provider) as sandbox:
         await sandbox.exec("mkdir d; echo -n x > d/f; chmod 0 d/f d", 10)
         assert await sandbox.get() == {"d/f": b"x"}
+
+
+@check
+async def modes_are_taken_out_and_put_back(provider):
+    async with opened(provider) as sandbox:
+        await sandbox.put({"run": b"echo ran", "d/secret": b"s", "plain": b"p"})
+        await sandbox.exec("chmod 755 run; chmod 4600 d/secret; ln -s run link", 10)
+        taken = await sandbox.get()
+    assert taken.modes["plain"] == 0o644
+    assert taken.modes["run"] == 0o755
+    assert taken.modes["d/secret"] & 0o777 == 0o600
+    async with opened(provider) as sandbox:
+        await sandbox.put(taken)
+        result = await sandbox.exec("./run; stat -c '%a %n' run d/secret plain", 10)
+        again = await sandbox.get()
+    assert result.stdout == "ran\n755 run\n600 d/secret\n644 plain\n"  # a set-uid bit is not put back
+    assert again.modes == {**taken.modes, "d/secret": 0o600, "link": again.modes["link"]}
 
 
 @check

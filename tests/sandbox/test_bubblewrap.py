@@ -112,6 +112,15 @@ def as_stranger(work) -> None:
     assert ended == 0, said
 
 
+async def test_nothing_of_the_host_but_its_system_is_seen(provider):
+    async with opened(provider) as sandbox:
+        seen = (
+            f"cd /; ls -d root home var opt srv mnt etc/passwd etc/shadow etc/hostname .{Path.cwd()}; ls etc usr/local"
+        )
+        result = await sandbox.exec(seen, 10)
+    assert set(result.stdout.split()) <= {"alternatives", "etc:", "usr/local:"}
+
+
 async def test_real_root_is_given_up_outside_as_well(provider):
     marker, command = sleeper()
     async with opened(provider) as sandbox:

@@ -5,18 +5,20 @@ Docker's archives do not hold, and no program of the container is trusted to pac
 """
 
 import asyncio
-import subprocess
 from typing import Any
 
 from rsi.sandbox.running import BubblewrapSandbox
 
 
-class Contained(subprocess.Popen[bytes]):
-    """Stands where bubblewrap's own process does. A container's process 1 is ended and awaited by its pidfd."""
+class Contained:
+    """launch.Process where bubblewrap has its own. A container's process 1 is ended and awaited by its pidfd."""
 
     def __init__(self, pid: int) -> None:
-        self.pid, self.returncode = pid, None
-        self._child_created = False  # not a child of this process
+        self.pid = pid
+
+    @property
+    def returncode(self) -> None:
+        return None  # not a child of this process: never learnt
 
     def poll(self) -> None:
         return None

@@ -8,14 +8,26 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from rsi.sandbox.docker import lease
+
+_PREFIX = "rsi-docker-"
 NAMES = ("stdin", "stdout", "stderr", "status")
+
+
+def sweep() -> None:
+    """Remove the folders of dead owners, who were killed while a container started."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        if lease.dead(":".join(folder.name.removeprefix(_PREFIX).split("_")[:3])):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Pipes:
     """A private folder with the pipes, and the host's ends."""
 
     def __init__(self) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="rsi-docker-"))  # 0700: nobody else comes to the pipes below
+        self.root = Path(
+            tempfile.mkdtemp(prefix=f"{_PREFIX}{lease.mine().replace(':', '_')}_")
+        )  # 0700: nobody else comes to the pipes below
         self.folder = self.root / "pipes"
         self.fds: dict[str, int] = {}
         try:

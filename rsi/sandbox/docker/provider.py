@@ -9,10 +9,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from rsi.errors import InfrastructureError
+from rsi.errors import InfrastructureError, UserError
 from rsi.ids import digest
 from rsi.sandbox import host, launch, seccomp
-from rsi.sandbox.docker import lease
+from rsi.sandbox.docker import lease, pipes
 from rsi.sandbox.docker.container import Contained, DockerSandbox, remove
 from rsi.sandbox.docker.pipes import Pipes
 
@@ -22,7 +22,8 @@ _SCRIPT = 'exec </pipes/stdin >/pipes/stdout 2>/pipes/stderr 9>/pipes/status; se
 
 class Docker:
     """The provider. Raises InfrastructureError where docker-py, the engine or the image is missing, or where this
-    process may not reach into the engine's containers (it must be root on the engine's own machine)."""
+    process may not reach into the engine's containers (it must be root on the engine's own machine); UserError where
+    the environment asks for a runtime that the engine has not."""
 
     def __init__(self, limits: host.Limits | None = None, image: str = IMAGE) -> None:
         try:
@@ -37,8 +38,9 @@ class Docker:
             self._client: Any = docker.from_env(timeout=60)
             version = self._client.version()["Version"]
             self._image = self._client.images.get(image).id
-            self._runtime = "runsc" if "runsc" in self._client.info().get("Runtimes", {}) else "runc"
+            self._runtime = _runtime(self._client.info().get("Runtimes", {}))
             lease.sweep(self._client)
+            pipes.sweep()
         except ImageNotFound:
             raise InfrastructureError(f"no image {image}; make it by `python -m infra.sandbox_image`") from None
         except DockerException as error:
@@ -67,14 +69,14 @@ class Docker:
         """Start a container. Raises InfrastructureError; what was started is then ended, also on cancellation."""
         starting = asyncio.ensure_future(asyncio.to_thread(self._start))
         try:
-            container, pipes, pid = await asyncio.shield(starting)
+            container, ends, pid = await asyncio.shield(starting)
         except asyncio.CancelledError:
             starting.add_done_callback(_drop)
             raise
         read, write = os.pipe()
         os.write(write, json.dumps({"child-pid": pid}).encode())
         os.close(write)
-        sandbox = DockerSandbox(launch.Started(Contained(pid), info=read, **pipes.fds), None)
+        sandbox = DockerSandbox(launch.Started(Contained(pid), info=read, **ends.fds), None)
         sandbox.container = container
         try:
             await sandbox.start()
@@ -82,21 +84,21 @@ class Docker:
             await sandbox.close()
             raise
         finally:
-            pipes.hide()
+            ends.hide()
         return sandbox
 
     def _start(self) -> tuple[Any, Pipes, int]:
         from docker.errors import DockerException
         from requests.exceptions import RequestException
 
-        pipes, container = Pipes(), None
+        ends, container = Pipes(), None
         try:
-            container = self._client.containers.create(self._image, **self._options(str(pipes.folder)))
+            container = self._client.containers.create(self._image, **self._options(str(ends.folder)))
             container.start()
             container.reload()
-            return container, pipes, int(container.attrs["State"]["Pid"])
+            return container, ends, int(container.attrs["State"]["Pid"])
         except (DockerException, RequestException) as error:
-            pipes.close()
+            ends.close()
             if container is not None:
                 remove(container)
             raise InfrastructureError(f"Docker started no container: {error}") from None
@@ -129,6 +131,14 @@ class Docker:
         }
 
 
+def _runtime(known: Mapping[str, Any]) -> str:
+    """runc, or what RSI_SANDBOX_RUNTIME names (runsc: gVisor)."""
+    wanted = os.environ.get("RSI_SANDBOX_RUNTIME", "runc")
+    if wanted not in known:
+        raise UserError(f"RSI_SANDBOX_RUNTIME={wanted}: the Docker engine knows {', '.join(sorted(known))} only")
+    return wanted
+
+
 def _without_processes(words: list[str]) -> list[str]:
     return [w for i, w in enumerate(words) if w != "-u" and (i == 0 or words[i - 1] != "-u")]
 
@@ -136,6 +146,6 @@ def _without_processes(words: list[str]) -> list[str]:
 def _drop(starting: "asyncio.Future[tuple[Any, Pipes, int]]") -> None:
     """A start that nobody waits for any more: end what it made."""
     if not starting.cancelled() and starting.exception() is None:
-        container, pipes, _ = starting.result()
-        pipes.close()
+        container, ends, _ = starting.result()
+        ends.close()
         asyncio.get_running_loop().run_in_executor(None, remove, container)
