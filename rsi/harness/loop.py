@@ -12,7 +12,7 @@ from rsi.harness.mcp import mcp_tools
 from rsi.harness.memory import compacted
 from rsi.harness.prompt import opening
 from rsi.harness.protocol import Action
-from rsi.harness.protocols import ActionProtocol, chosen, introduced
+from rsi.harness.protocols import ActionProtocol, answers, chosen, introduced
 from rsi.harness.repl import Tool
 from rsi.harness.tools import Outcome
 from rsi.ids import digest, seed_of
@@ -119,7 +119,7 @@ class _Run:
             completion = await self._ask_fitting()
         except ContextOverflow:
             return Termination.CONTEXT
-        action = self.protocol.read(completion.text)
+        action = self.protocol.read(completion)
         if action is None or action.kind == "answer":
             self._take(completion, action, None)
             if action is not None:
@@ -137,7 +137,8 @@ class _Run:
         self.output = outcome.stdout
         budgets = self.harness.budgets
         if len(self.turns) < budgets.turns + self.hooks.blocks.total():
-            self._say(Message(role="user", content=outcome.observation))
+            for message in answers(self.turns[-1].completion, outcome.observation):
+                self._say(message)
             return None
         return Termination.ANSWERED if budgets.turns == 1 else Termination.TURNS
 
@@ -165,6 +166,8 @@ class _Run:
         last = self.turns[-1] if self.turns else None
         continues = last is not None and last.segment == self.segment
         prefix = (*last.completion.prompt_ids, *last.completion.token_ids) if last and continues else ()
+        if min(prefix, default=0) < 0:  # ids that a server did not tell can continue nothing
+            prefix = ()
         sampling = self.harness.sampling
         limit = min(sampling.max_new_tokens, self.tokens_left)
         request = ModelRequest(
@@ -174,6 +177,7 @@ class _Run:
             adapter=self.adapter,
             prefix_ids=prefix,
             stop=self.protocol.stop,
+            tools=self.protocol.offered,
         )
         began = time.monotonic()
         completion = await self.model.generate(request)
@@ -193,7 +197,7 @@ class _Run:
 
     def _take(self, completion: Completion, action: Action | None, outcome: Outcome | None) -> None:
         self.well_formed = self.well_formed or (action is not None and action.closed)
-        self._say(Message(role="assistant", content=completion.text))
+        self._say(Message(role="assistant", content=completion.text, tool_calls=completion.tool_calls))
         self.turns.append(
             Turn(
                 completion=completion,
@@ -211,6 +215,11 @@ class _Run:
         decision = await self.hooks.ask(ending, self.seconds_left)
         if decision.hook is None:
             return False
+        if last.completion.tool_calls:
+            for message in answers(last.completion, last.observation or ""):
+                self._say(message)
+            self._say(Message(role="user", content=decision.reason))
+            return True
         told = "\n\n".join(filter(None, (last.observation, decision.reason)))
         self._say(Message(role="user", content=told))
         return True

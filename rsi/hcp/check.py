@@ -29,7 +29,7 @@ def check(document: Document) -> list[str]:
     notes += _resources(form)
     notes += _workspace(form)
     if form.mcp.servers and form.rsi.protocol == "text":
-        notes.append("'mcp.servers': their tools can be called under 'rsi.protocol' \"repl\" only")
+        notes.append("'mcp.servers': their tools can be called under 'rsi.protocol' \"repl\" or \"tools\" only")
     if form.session.mode in ("create", "continue_recent"):
         notes.append(f"'session.mode': '{form.session.mode}': episodes are recorded by the store, in no session file")
     if form.rsi.exemplars.shots and not form.rsi.exemplars.pool:

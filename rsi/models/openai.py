@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from rsi.config import ModelSettings
 from rsi.errors import ContextOverflow, InfrastructureError, IntegrityError, UserError
 from rsi.models.stops import through_stop
-from rsi.types import Completion, ModelRequest
+from rsi.types import Completion, Message, ModelRequest, ToolCall
 
 UNKNOWN = -1  # a token whose id the server did not tell; counted, never trained on
 TRIES = 4
@@ -45,8 +45,19 @@ class _Logprobs(BaseModel):
     content: list[_Token] | None = None
 
 
+class _Function(BaseModel):
+    name: str
+    arguments: str = ""
+
+
+class _Call(BaseModel):
+    id: str = ""
+    function: _Function
+
+
 class _Text(BaseModel):
     content: str | None = None
+    tool_calls: list[_Call] | None = None
 
 
 class _Choice(BaseModel):
@@ -58,6 +69,7 @@ class _Choice(BaseModel):
 
 class _Usage(BaseModel):
     prompt_tokens: int = 0
+    completion_tokens: int = 0
 
 
 class _Answer(BaseModel):
@@ -90,6 +102,8 @@ class OpenAIModel:
         if not answer.choices:
             raise InfrastructureError(f"{self._url}: the server answered without a choice")
         completion = _completion(answer, name, request.stop)
+        if completion.tool_calls and not request.tools:
+            raise InfrastructureError(f"{self._url}: the server answered with a tool call that was not offered")
         if request.choices and completion.text not in request.choices:
             raise UserError(f"{self._url}: the server ignores choices (structured_outputs); serve the model with vLLM")
         if completion.prompt_ids[: len(request.prefix_ids)] != request.prefix_ids:
@@ -169,13 +183,16 @@ class OpenAIModel:
 def _body(request: ModelRequest, name: str, vllm: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": name,
-        "messages": [message.model_dump() for message in request.messages],
+        "messages": [_message(message) for message in request.messages],
         "temperature": request.sampling.temperature,
         "top_p": request.sampling.top_p,
         "max_tokens": request.sampling.max_new_tokens,
         "seed": request.seed % 2**31,  # servers differ in how much they take
         "logprobs": True,
     }
+    if request.tools:
+        tools = [{"type": "function", "function": tool.model_dump()} for tool in request.tools]
+        body |= {"tools": tools, "tool_choice": "auto"}
     if vllm:
         if request.stop:
             body["stop"] = list(request.stop)
@@ -185,8 +202,19 @@ def _body(request: ModelRequest, name: str, vllm: bool) -> dict[str, Any]:
     return body
 
 
+def _message(message: Message) -> dict[str, Any]:
+    plain: dict[str, Any] = message.model_dump(exclude={"tool_calls"})
+    if message.tool_calls:
+        plain["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    return plain
+
+
 def _completion(answer: _Answer, name: str, stop: Sequence[str]) -> Completion:
     choice = answer.choices[0]
+    calls = choice.message.tool_calls or []
     said, tokens = choice.message.content or "", (choice.logprobs and choice.logprobs.content) or []
     text = said if choice.token_ids is not None else through_stop(said, stop)
     if text != said:
@@ -195,6 +223,8 @@ def _completion(answer: _Answer, name: str, stop: Sequence[str]) -> Completion:
     ids = choice.token_ids if choice.token_ids is not None else [UNKNOWN] * len(tokens)
     if tokens and len(ids) != len(tokens):
         raise InfrastructureError(f"the server gave {len(ids)} token ids but {len(tokens)} log-probabilities")
+    if calls and not ids:  # a server need not tell the tokens of a call: counted, so that budgets hold
+        ids = [UNKNOWN] * answer.usage.completion_tokens
     prompt = answer.prompt_token_ids
     return Completion(
         text=text,
@@ -203,4 +233,8 @@ def _completion(answer: _Answer, name: str, stop: Sequence[str]) -> Completion:
         logprobs=tuple(token.logprob for token in tokens),
         policy_version=name,
         finish="length" if choice.finish_reason == "length" and text == said else "stop",
+        tool_calls=tuple(
+            ToolCall(id=call.id or f"call_{at}", name=call.function.name, arguments=call.function.arguments)
+            for at, call in enumerate(calls)
+        ),
     )

@@ -26,7 +26,7 @@ from rsi.types.harness import (
     Skill,
     StopHook,
 )
-from rsi.types.model import Completion, Message, ModelRequest, Sampling
+from rsi.types.model import Completion, Message, ModelRequest, Sampling, ToolCall, ToolSpec
 from rsi.types.pairs import Pair, PairRecord
 from rsi.types.record import Record
 from rsi.types.stages import (
@@ -114,6 +114,8 @@ __all__ = [
     "Task",
     "TaskKey",
     "Termination",
+    "ToolCall",
+    "ToolSpec",
     "TrainDraw",
     "TrainSettings",
     "TrainSpec",

@@ -108,7 +108,7 @@ class HarnessConfig(Record):
     document_digest: str
     system: str
     answer_format: str = ""
-    protocol: Literal["text", "repl"] = "text"
+    protocol: Literal["text", "repl", "tools"] = "text"
     tools: tuple[str, ...] = ("shell",)  # of: shell, read, write; empty for banks without a sandbox
     exemplars: tuple[Exemplar, ...] = ()
     shots: int = Field(0, ge=0, le=8)  # how many exemplars a request is shown

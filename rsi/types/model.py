@@ -1,15 +1,39 @@
 """What a model is asked and what it sampled."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from rsi.types.record import Record
 
 
+def _empty(value: object) -> bool:
+    return not value
+
+
+class ToolSpec(Record):
+    """A function that a model may call natively; `parameters` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolCall(Record):
+    """A native call as the model wrote it; `arguments` is text that ought to be a JSON object."""
+
+    id: str
+    name: str
+    arguments: str
+
+
 class Message(Record):
-    role: Literal["system", "user", "assistant"]
+    """`tool_calls` stand in an assistant's message; one of role `tool` answers the call `tool_call_id`."""
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = Field((), exclude_if=_empty)  # left out: digests of other messages stay
+    tool_call_id: str = Field("", exclude_if=_empty)
 
 
 class Sampling(Record):
@@ -26,7 +50,8 @@ class ModelRequest(Record):
     `prefix_ids` are the token ids of this conversation so far (last prompt + last completion, as sampled); the backend
     must answer with `prompt_ids` that begin with them, or raise. `stop` strings end the turn and are kept in the text.
     `choices`, where given, constrains the whole text to exactly one of them. `adapter` is an adapter revision's content
-    name, or None for the base. `seed` alone decides the random draws of this turn.
+    name, or None for the base. `seed` alone decides the random draws of this turn. `tools` may be called natively; a
+    backend that cannot offer them raises UserError.
     """
 
     messages: tuple[Message, ...]
@@ -36,6 +61,7 @@ class ModelRequest(Record):
     prefix_ids: tuple[int, ...] = ()
     stop: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
+    tools: tuple[ToolSpec, ...] = Field((), exclude_if=_empty)  # left out of the digest, so recorded tapes still match
 
 
 class Completion(Record):
@@ -48,3 +74,4 @@ class Completion(Record):
     logprobs: tuple[float, ...]
     policy_version: str
     finish: Literal["stop", "length"]
+    tool_calls: tuple[ToolCall, ...] = Field((), exclude_if=_empty)

@@ -44,23 +44,27 @@ class Handler(BaseHTTPRequestHandler):
             return
         if body["model"] not in ("base", "lora"):
             self._reply(404, {"error": {"message": f"The model `{body['model']}` does not exist."}})
-        elif sum(len(m["content"]) for m in body["messages"]) > self.server.window:
+        elif sum(len(m["content"] or "") for m in body["messages"]) > self.server.window:
             self._reply(400, {"error": {"message": "This model's maximum context length is 10000 tokens."}})
         else:
             self._reply(200, self._completion(body))
 
     def _completion(self, body: dict) -> dict:
         request = ModelRequest(
-            messages=body["messages"],
+            messages=[_message(m) for m in body["messages"]],
             sampling=Sampling(temperature=body["temperature"], top_p=body["top_p"], max_new_tokens=body["max_tokens"]),
             seed=body["seed"],
             stop=body.get("stop", ()),
             choices=body.get("structured_outputs", {}).get("choice", ()),
         )
         answer = asyncio.run(self.server.model.generate(request))
+        message = {"role": "assistant", "content": answer.text}
+        if body.get("tools") and answer.text.startswith("{"):
+            function = json.loads(answer.text)
+            message = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": function}]}
         choice = {
             "index": 0,
-            "message": {"role": "assistant", "content": answer.text},
+            "message": message,
             "finish_reason": answer.finish,
             "logprobs": {"content": [{"token": "?", "logprob": value} for value in answer.logprobs]},
         }
@@ -88,6 +92,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *arguments: object) -> None:
         """Nothing: the test run's output stays clean."""
+
+
+def _message(said: dict) -> dict:
+    """As the scripted model takes it: a native call is its JSON text, written back as it was sampled."""
+    calls = [call["function"] for call in said.get("tool_calls", ())]
+    return {"role": said["role"], "content": json.dumps(calls[0]) if calls else said["content"]}
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from rsi.config import ModelSettings
 from rsi.errors import ContextOverflow, InfrastructureError, UserError
 from rsi.models.openai import TRIES, UNKNOWN, OpenAIModel
 from rsi.models.scripted import ScriptedModel, Table
+from rsi.types import Message, Sampling, ToolCall, ToolSpec
 
 MODEL = ScriptedModel(Table.model_validate({"rules": [{"replies": [["red", 1]]}]}))
 
@@ -91,3 +92,31 @@ async def test_an_answer_that_is_no_protocol(monkeypatch):
         )
         with pytest.raises(InfrastructureError, match=r"choices\.0\.message"):
             await OpenAIModel(ModelSettings(id=server.url)).generate(ask())
+
+
+SHELL = ToolSpec(name="shell", description="Runs.", parameters={"type": "object"})
+
+
+@pytest.mark.parametrize("owner", ["vllm", "someone"])
+async def test_native_calls_go_out_and_come_back(owner):
+    said = '{"name": "shell", "arguments": "{}"}'
+    rules = [{"contains": "call", "replies": [[said, 1]]}, {"replies": [["red", 1]]}]
+    with serving(ScriptedModel(Table.model_validate({"rules": rules})), owner=owner) as server:
+        model = OpenAIModel(ModelSettings(id=server.url))
+        asked = ask("call").model_copy(update={"tools": (SHELL,), "sampling": Sampling(max_new_tokens=64)})
+        called = await model.generate(asked)
+        assert called.tool_calls == (ToolCall(id="c", name="shell", arguments="{}"),)
+        assert server.bodies[-1]["tools"] == [{"type": "function", "function": SHELL.model_dump()}]
+        talk = (
+            *asked.messages,
+            Message(role="assistant", content="", tool_calls=called.tool_calls),
+            Message(role="tool", content="done", tool_call_id="c"),
+        )
+        known = owner == "vllm"
+        prefix = (*called.prompt_ids, *called.token_ids) if known else ()
+        then = await model.generate(asked.model_copy(update={"messages": talk, "prefix_ids": prefix}))
+        assert then.text == "red" and (then.prompt_ids[: len(prefix)] == prefix)
+        sent = server.bodies[-1]["messages"][-2:]
+        assert sent[0]["tool_calls"][0]["function"] == {"name": "shell", "arguments": "{}"}
+        assert sent[1] == {"role": "tool", "content": "done", "tool_call_id": "c"}
+        assert "tools" not in (await model.generate(ask()), server.bodies[-1])[1]

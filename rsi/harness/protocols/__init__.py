@@ -6,10 +6,13 @@ from typing import Protocol
 from rsi.harness.protocol import Action
 from rsi.harness.protocols.repl import ReplProtocol
 from rsi.harness.protocols.text import TextProtocol
+from rsi.harness.protocols.tools import ToolsProtocol, answers
 from rsi.harness.repl import Tool
 from rsi.harness.tools import Outcome
 from rsi.ports import Sandbox
-from rsi.types import HarnessConfig, Message
+from rsi.types import Completion, HarnessConfig, Message, ToolSpec
+
+__all__ = ["ActionProtocol", "answers", "chosen", "introduced"]
 
 
 class ActionProtocol(Protocol):
@@ -21,7 +24,11 @@ class ActionProtocol(Protocol):
     @property
     def intro(self) -> str: ...
 
-    def read(self, text: str) -> Action | None:
+    @property
+    def offered(self) -> tuple[ToolSpec, ...]:
+        """What the model may call natively."""
+
+    def read(self, completion: Completion) -> Action | None:
         """The action of a reply, or None; an answer is an action of kind `answer`. Linear in the reply's length."""
 
     async def use(self, action: Action, timeout: float) -> Outcome:
@@ -30,6 +37,8 @@ class ActionProtocol(Protocol):
 
 def chosen(harness: HarnessConfig, sandbox: Sandbox | None, toolset: Sequence[Tool]) -> ActionProtocol:
     text = TextProtocol(harness.tools if sandbox is not None else (), sandbox, harness.budgets.output_chars)
+    if harness.protocol == "tools":
+        return ToolsProtocol(text, toolset)
     return ReplProtocol(text, sandbox, toolset) if harness.protocol == "repl" else text
 
 

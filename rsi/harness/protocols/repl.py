@@ -4,14 +4,15 @@ Which of them a turn uses is the model's choice but for one rule: a tool that co
 its result is seen before the next is committed.
 """
 
-import json
 from collections.abc import Sequence
 
 from rsi.harness.protocol import Action, read_action, stop_strings
+from rsi.harness.protocols.calling import take
 from rsi.harness.protocols.text import TextProtocol
 from rsi.harness.repl import Calls, Interpreter, Masked, Tool
 from rsi.harness.tools import Outcome, bounded
 from rsi.ports import Sandbox
+from rsi.types import Completion, ToolSpec
 
 _CODE = "A ```python block runs in a Python that keeps its variables; print what you need to see."
 _CALL = "A ```call NAME block holds the arguments of one tool as a JSON object."
@@ -20,6 +21,8 @@ _ONCE = "These commit: at most one call of them a block, and look at its result 
 
 class ReplProtocol:
     """Of one episode. What tools declare as hidden is masked in every observation and output, the shell's included."""
+
+    offered: tuple[ToolSpec, ...] = ()
 
     def __init__(self, text: TextProtocol, sandbox: Sandbox | None, toolset: Sequence[Tool]) -> None:
         self._text, self._masked = text, Masked()
@@ -43,12 +46,12 @@ class ReplProtocol:
         lines += [_CALL, "Tools (functions with keyword arguments in Python):", *tools] if tools else []
         return "\n".join([*lines, *([_ONCE.format(names=commits)] if commits else [])])
 
-    def read(self, text: str) -> Action | None:
-        return read_action(text, self._kinds)
+    def read(self, completion: Completion) -> Action | None:
+        return read_action(completion.text, self._kinds)
 
     async def use(self, action: Action, timeout: float) -> Outcome:
         if action.kind == "call":
-            return await self._call(action, timeout)
+            return await take(action, self._calls, self._masked, self._text.limit, timeout)
         if action.kind != "python":
             outcome = await self._text.use(action, timeout)
             return Outcome(self._masked.mask(outcome.observation), self._masked.mask(outcome.stdout), outcome.exit_code)
@@ -56,16 +59,3 @@ class ReplProtocol:
         block = await self._repl.run(action.body, timeout)
         shown = bounded(block.output.rstrip("\n"), self._text.limit) or "[no output]"
         return Outcome(shown, block.output, 1 if block.failed else 0)
-
-    async def _call(self, action: Action, timeout: float) -> Outcome:
-        try:
-            arguments = json.loads(action.body or "{}")
-        except (ValueError, RecursionError) as error:
-            return Outcome(f"call {action.path}: the arguments are not JSON ({error})"[:300], "", 2)
-        if not isinstance(arguments, dict):
-            return Outcome(f"call {action.path}: the arguments must be a JSON object", "", 2)
-        self._calls.begin()
-        told = await self._calls.call(action.path, arguments, timeout)
-        text = told.get("error") or json.dumps(told.get("result"), ensure_ascii=False)
-        text = self._masked.mask(text)
-        return Outcome(bounded(text, self._text.limit), text, 1 if "error" in told else 0)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from rsi.harness.protocol import Action, read_action, stop_strings
 from rsi.harness.tools import Outcome, use
 from rsi.ports import Sandbox
+from rsi.types import Completion, ToolSpec
 
 
 @dataclass(frozen=True)
@@ -15,13 +16,14 @@ class TextProtocol:
     sandbox: Sandbox | None
     limit: int
     intro: str = ""
+    offered: tuple[ToolSpec, ...] = ()
 
     @property
     def stop(self) -> tuple[str, ...]:
         return stop_strings(self.tools)
 
-    def read(self, text: str) -> Action | None:
-        return read_action(text, self.tools)
+    def read(self, completion: Completion) -> Action | None:
+        return read_action(completion.text, self.tools)
 
     async def use(self, action: Action, timeout: float) -> Outcome:
         assert self.sandbox is not None

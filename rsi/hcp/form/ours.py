@@ -36,7 +36,7 @@ class MemoryPart(Memory):
 
 class RsiPart(Part):
     parent: str | None = None
-    protocol: Literal["text", "repl"] = "text"
+    protocol: Literal["text", "repl", "tools"] = "text"
     list_files: bool = False
     answer: Answer = Answer()
     memory: MemoryPart | None = None

@@ -25,6 +25,11 @@ class Renderer:
     def prompt_ids(self, request: ModelRequest) -> tuple[int, ...]:
         """The prompt, beginning with `prefix_ids`. Raises ContextOverflow, and IntegrityError where the template would
         break that prefix (it trims, reorders or rewrites earlier turns)."""
+        if request.tools:
+            raise UserError(
+                "model: its chat template knows no native tools; set 'rsi.protocol' to \"text\" or \"repl\", or serve "
+                "a model that has them behind an OpenAI-compatible URL"
+            )
         if "" in request.choices:
             raise UserError("model request: an empty choice cannot be sampled; leave it out")
         ids = self._continued(request) if request.prefix_ids else self.encode(self._render(request.messages))
