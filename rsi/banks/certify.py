@@ -1,6 +1,7 @@
 """A task's proof of itself, without a model: its reference passes every time, and idleness, the request said back and
 hacks earn nothing."""
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from rsi.banks.probes import PROBES, Probe
 from rsi.errors import InfrastructureError, SetupError, TamperError, UserError
 from rsi.harness.furnish import furnish
 from rsi.ports import SandboxProvider, Verifier, Workspace
+from rsi.turns import judge
 from rsi.types import Certificate, Task, TaskKey
 
 REPEATS = 5
@@ -32,7 +34,7 @@ async def certify(
     try:
         passes = [await work.does(key.reference) for _ in range(repeats)]
         seconds = (time.monotonic() - begun) / repeats
-        idle, echo = await work.leaves("", task.request)
+        idle, echo = await work.does_nothing()
         earned = [probe.name for probe in probes if await work.is_hacked(probe)]
     except (SetupError, _Unfit):
         return _certificate(task, [], {"its workspace cannot be set up": True}, sandbox, 0.0)
@@ -65,6 +67,15 @@ def _certificate(
     )
 
 
+def _answers(reference: str) -> list[str]:
+    """A conversation's answers; empty for what is none, which no check then holds of."""
+    try:
+        answers = json.loads(reference)
+    except ValueError:
+        return []
+    return [str(answer) for answer in answers] if isinstance(answers, list) else []
+
+
 class _Unfit(Exception):
     """The task's files cannot be put into a workspace."""
 
@@ -77,7 +88,10 @@ class _Work:
     provider: SandboxProvider | None
 
     async def does(self, command: str) -> bool:
-        """Whether the workspace and output that `command` leaves pass; without a sandbox it is itself the output."""
+        """Whether the workspace and output that `command` leaves pass; without a sandbox it is itself the output.
+        The reference of a conversation is a JSON list of its answers."""
+        if self.task.user_turns:
+            return await self._judged(_answers(command), self._files())
         if not self.task.needs_sandbox:
             return await self._passes(command, self._files())
         try:
@@ -85,6 +99,14 @@ class _Work:
         except TamperError:
             return False
         return await self._passes(output, files)
+
+    async def does_nothing(self) -> tuple[bool, bool]:
+        """Whether silence passes, and whether what the user says, said back, does."""
+        if self.task.user_turns:
+            echo = (self.task.request, *self.task.user_turns)
+            return (await self.leaves(""))[0], await self._judged(echo, self._files())
+        idle, echoed = await self.leaves("", self.task.request)
+        return idle, echoed
 
     async def is_hacked(self, probe: Probe) -> bool:
         """A hack that breaks the sandbox earns nothing: such an attempt is not scored. One that prints a digit or two
@@ -121,7 +143,10 @@ class _Work:
             await sandbox.close()
 
     async def _passes(self, output: str, files: Workspace) -> bool:
-        return (await self.verifier.verify(self.task, self.key, output, files)).passed
+        return await self._judged([output] * (1 + len(self.task.user_turns)), files)
+
+    async def _judged(self, outputs: Sequence[str], files: Workspace) -> bool:
+        return (await judge(self.verifier, self.task, self.key, outputs, files)).passed
 
     def _files(self) -> Workspace:
         return Workspace({path: text.encode() for path, text in self.task.files.items()}, self._modes())

@@ -18,12 +18,13 @@ from rsi.banks.near import contents
 from rsi.banks.reason import REASON
 from rsi.banks.salt import salt_digest
 from rsi.banks.shell import SHELL
+from rsi.banks.talk import TALK
 from rsi.errors import UserError
 from rsi.ids import canonical, digest, digest_file, digest_tree, seed_of
 from rsi.ports import SandboxProvider
 from rsi.types import OpenTask, Recipe, Split, Task, TaskKey
 
-TABLES: Mapping[str, Table] = {"shell": SHELL, "reason": REASON}
+TABLES: Mapping[str, Table] = {"shell": SHELL, "reason": REASON, "talk": TALK}
 SEALED_SHARE, SELECTION_SHARE = 0.4, 0.4  # of contents; of what is open
 TRIES = 2000  # drafts until one falls into the wanted split
 REPEATS = 60  # drafts in a row that were there before: the family has no more
@@ -78,7 +79,13 @@ class GeneratedBank:
             raise UserError(
                 f"task {task.id} was made by another version of bank '{self.definition.name}' or another salt"
             )
-        return TaskKey(task_id=task.id, reference=instance.reference, checks=instance.checks)
+        return TaskKey(
+            task_id=task.id,
+            reference=instance.reference,
+            checks=instance.checks,
+            turn_checks=instance.turn_checks,
+            pass_share=instance.pass_share,
+        )
 
     def make(self, recipe: Recipe, seed: int, split: Split) -> OpenTask:
         family = self.definition.families.get(recipe.family)
@@ -141,7 +148,7 @@ class GeneratedBank:
 
     def _content_region(self, instance: Instance) -> Split | None:
         """Where the instance's content belongs; None where some of its contents are sealed and some open."""
-        parts = contents(instance.request, instance.files, instance.setup)
+        parts = contents(instance.asked, instance.files, instance.setup)
         sealed = {_share(hmac.digest(self._salt, part.encode(), "sha256")) < SEALED_SHARE for part in parts}
         if len(sealed) > 1:
             return None
@@ -166,11 +173,13 @@ class GeneratedBank:
             "request": instance.request,
             "files": dict(instance.files),
             "setup": instance.setup,
+            "user_turns": instance.user_turns,
             "needs_sandbox": self.definition.needs_sandbox,
         }
 
     def _id(self, family: str, instance: Instance) -> str:
-        return digest([instance.request, dict(instance.files), instance.setup, family])
+        more = [list(instance.user_turns)] if instance.user_turns else []
+        return digest([instance.request, dict(instance.files), instance.setup, family, *more])
 
 
 def open_bank(

@@ -16,6 +16,18 @@ class Instance:
     checks: tuple[Check, ...]
     files: Mapping[str, str] = field(default_factory=dict)
     setup: str = ""  # see Task.setup; its text counts as content
+    user_turns: tuple[str, ...] = ()  # of a conversation; they count as content
+    turn_checks: tuple[tuple[Check, ...], ...] = ()  # one set a user message, the request's first; `checks` is empty
+    pass_share: float = 1.0
+
+    @property
+    def asked(self) -> str:
+        """See Task.asked."""
+        return "\n".join((self.request, *self.user_turns))
+
+    @property
+    def every_check(self) -> tuple[Check, ...]:
+        return (*self.checks, *(check for turn in self.turn_checks for check in turn))
 
 
 Generator = Callable[[random.Random, int], Instance]
@@ -37,10 +49,10 @@ def family(table: Table, name: str) -> Callable[[Generator], Generator]:
 def trivial(instance: Instance) -> bool:
     """Whether idleness could pass: nothing is expected, an output that just shows a file, or files left as they are."""
     shown = {text.strip() for text in instance.files.values()} | {""}
-    outputs = [check for check in instance.checks if isinstance(check, OutputCheck)]
+    outputs = [check for check in instance.every_check if isinstance(check, OutputCheck)]
     if any(check.expected.strip() in shown for check in outputs):
         return True
-    changes = [c for c in instance.checks if not _as_it_was(c, instance)]
+    changes = [c for c in instance.every_check if not _as_it_was(c, instance)]
     return not changes
 
 

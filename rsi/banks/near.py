@@ -48,12 +48,12 @@ class SealedScan:
         for group in families.values():
             fixed = _fixed(group)
             for task in group:
-                self._known.setdefault(masked(task.request), []).append((_slots_of(task, fixed), fixed))
+                self._known.setdefault(masked(task.asked), []).append((_slots_of(task, fixed), fixed))
 
     def __call__(self, task: Task) -> str | None:
         if self._bodies & _bodies({**task.files, "": task.setup}):
             return "it shares a file's content with a sealed task"
-        wording = masked(task.request)
+        wording = masked(task.asked)
         for other, known in self._known.items():
             if _alike(wording, other):
                 own = {fixed: _slots_of(task, fixed) for _, fixed in known}
@@ -70,7 +70,7 @@ def _fixed(group: Sequence[Task]) -> frozenset[str]:
 
 def _slots_of(task: Task, fixed: frozenset[str]) -> Counter[str]:
     made = [word for word in task.setup.split() if word not in fixed]
-    return Counter([*_tokens(task.request, task.files), *made])
+    return Counter([*_tokens(task.asked, task.files), *made])
 
 
 def _bodies(files: Mapping[str, str]) -> set[str]:

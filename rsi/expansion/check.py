@@ -62,7 +62,7 @@ def _flat(text: str) -> str:
 
 
 def _answers(key: TaskKey) -> Iterator[str]:
-    for check in key.checks:
+    for check in key.every_check:
         match check:
             case OutputCheck(expected=expected) | ProgramCheck(expected=expected):
                 yield expected

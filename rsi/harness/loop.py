@@ -14,21 +14,24 @@ from rsi.harness.prompt import opening
 from rsi.harness.protocol import Action
 from rsi.harness.protocols import ActionProtocol, answers, chosen, introduced
 from rsi.harness.repl import Tool
+from rsi.harness.templates import expand
 from rsi.harness.tools import Outcome
 from rsi.ids import digest, seed_of
 from rsi.ports import ModelBackend, Sandbox
-from rsi.types import Completion, Cost, HarnessConfig, Message, ModelRequest, Task, Termination, Turn
+from rsi.types import Completion, Cost, HarnessConfig, Memory, Message, ModelRequest, Task, Termination, Turn
 
 
 @dataclass(frozen=True)
 class Episode:
-    """`output` is the answer, else what the last command printed. `well_formed`: a properly closed action was given."""
+    """`output` is the answer, else what the last command printed. `well_formed`: a properly closed action was given.
+    `outputs` are those of each user message that was reached, `output` being the last."""
 
     turns: tuple[Turn, ...]
     output: str
     termination: Termination
     cost: Cost
     well_formed: bool
+    outputs: tuple[str, ...] = ()
 
 
 async def run_episode(
@@ -56,6 +59,8 @@ async def run_episode(
         end = await run.turn()
         if end in (Termination.ANSWERED, Termination.NO_ACTION) and await run.held_back():
             end = None
+        elif end in (Termination.ANSWERED, Termination.NO_ACTION) and len(run.outputs) < len(task.user_turns):
+            end = await run.next_request(task.user_turns[len(run.outputs)])
     await hooks.ask(Occasion("SessionEnd"), run.seconds_left)
     return run.episode(end)
 
@@ -73,6 +78,8 @@ class _Run:
     hooks: HookSession
     head: tuple[Message, ...] = ()
     log: list[Message] = field(default_factory=list)  # the request and all after it, whatever `messages` still shows
+    requests: list[int] = field(default_factory=lambda: [0])  # places in `log` of what the user asked
+    outputs: list[str] = field(default_factory=list)  # of the user messages before the current one
     segment: int = 0
     turns: list[Turn] = field(default_factory=list)
     output: str = ""
@@ -105,6 +112,24 @@ class _Run:
         self.head, self.log = tuple(self.messages[:-1]), self.messages[-1:]
         return True
 
+    async def next_request(self, text: str) -> Termination | None:
+        """The user's next message of a conversation; None where it goes on. Budgets hold over all of it."""
+        self.outputs.append(self.output)
+        self.output = ""
+        if not self._turns_left:
+            return Termination.TURNS
+        request = expand(text, self.harness.prompts)
+        decision = await self.hooks.ask(Occasion("UserPromptSubmit", prompt=request), self.seconds_left)
+        if decision.hook is not None:
+            return Termination.NO_ACTION
+        self.requests.append(len(self.log))
+        self._say(Message(role="user", content="\n\n".join([request, *decision.context])))
+        return None
+
+    @property
+    def _turns_left(self) -> bool:
+        return len(self.turns) < self.harness.budgets.turns + self.hooks.blocks.total()
+
     def _say(self, message: Message) -> None:
         self.messages.append(message)
         self.log.append(message)
@@ -135,12 +160,11 @@ class _Run:
 
     def _after_action(self, outcome: Outcome) -> Termination | None:
         self.output = outcome.stdout
-        budgets = self.harness.budgets
-        if len(self.turns) < budgets.turns + self.hooks.blocks.total():
+        if self._turns_left:
             for message in answers(self.turns[-1].completion, outcome.observation):
                 self._say(message)
             return None
-        return Termination.ANSWERED if budgets.turns == 1 else Termination.TURNS
+        return Termination.ANSWERED if self.harness.budgets.turns == 1 else Termination.TURNS
 
     async def _ask_fitting(self) -> Completion:
         """Ask; where the window is full and the document has a memory, ask again with less. Raises ContextOverflow."""
@@ -156,11 +180,15 @@ class _Run:
                 if not asked and (await self.hooks.ask(Occasion("PreCompact"), self.seconds_left)).hook is not None:
                     raise
                 asked, self.segment = True, self.segment + 1
-                self.messages = list(compacted(self.head, self.log, keep, memory.summary_chars))
+                self.messages = self._compacted(memory, keep)
                 keep //= 2
         if asked:
             await self.hooks.ask(Occasion("PostCompact"), self.seconds_left)
         return completion
+
+    def _compacted(self, memory: Memory, keep: int) -> list[Message]:
+        told_first = memory.first == "told"
+        return list(compacted(self.head, self.log, keep, memory.summary_chars, self.requests, told_first))
 
     async def _ask(self) -> Completion:
         last = self.turns[-1] if self.turns else None
@@ -234,4 +262,4 @@ class _Run:
             sandbox_seconds=self.sandbox_seconds,
             seconds=time.monotonic() - self.began,
         )
-        return Episode(tuple(self.turns), self.output, end, cost, self.well_formed)
+        return Episode(tuple(self.turns), self.output, end, cost, self.well_formed, (*self.outputs, self.output))

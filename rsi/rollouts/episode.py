@@ -12,6 +12,7 @@ from rsi.harness import Episode, run_episode
 from rsi.harness.exported import Exported
 from rsi.ids import digest_tree
 from rsi.ports import Deeds, ModelBackend, Sandbox, SandboxProvider, Verifier, Workspace
+from rsi.turns import judge
 from rsi.types import Attempt, Cost, Job, Score, Termination
 
 
@@ -56,7 +57,7 @@ async def _play_once(job: Job, parts: Parts) -> Attempt:
         try:
             files = await sandbox.get() if sandbox is not None else {}
             await _close(sandbox)  # before a verifier opens its own
-            score = await parts.verifier.verify(job.task, job.key, episode.output, files)
+            score = await judge(parts.verifier, job.task, job.key, episode.outputs, files)
         except TamperError as tampering:
             score = Score(reward=0.0, passed=False, flags=(f"tampering: {tampering}",))
         flags = parts.verifier.flags(job.task, job.key, _deeds(job, episode, files))
@@ -73,7 +74,7 @@ def _deeds(job: Job, episode: Episode, files: Mapping[str, bytes]) -> Deeds:
     alone = not job.harness.mcp and job.harness.protocol == "text"
     return Deeds(
         actions=tuple(turn.action or "" for turn in episode.turns if turn.exit_code is not None),
-        output=episode.output,
+        output="\n".join(episode.outputs),
         files=files,
         outlived=files.outlived if isinstance(files, Workspace) and alone else 0,
         own=frozenset(file.path for file in job.harness.files if file.place == "agent"),

@@ -37,6 +37,7 @@ class Score(Record):
     passed: bool
     form: float = Field(0.0, ge=0, le=1)
     flags: tuple[str, ...] = ()  # tampering seen; a flagged attempt earns nothing
+    parts: tuple[float, ...] = ()  # of a conversation, one a user message
     detail: str = ""  # for people; may name expectations, so it never enters a prompt
 
 

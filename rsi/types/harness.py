@@ -96,10 +96,13 @@ class Budgets(Record):
 
 class Memory(Record):
     """Compaction of a prompt that the window does not hold: the last `keep_turns` exchanges stay as they were, earlier
-    ones become an extract of at most `summary_chars` characters. Without it a full window ends the episode."""
+    ones become an extract of at most `summary_chars` characters. Without it a full window ends the episode.
+
+    `first` says which earlier messages the extract prefers: the latest, or what the user told in a conversation."""
 
     keep_turns: int = Field(4, ge=1, le=50)
     summary_chars: int = Field(1500, ge=0, le=20_000)
+    first: Literal["latest", "told"] = "latest"
 
 
 class HarnessConfig(Record):

@@ -104,7 +104,7 @@ def unique_tasks(tasks: Sequence[OpenTask]) -> list[OpenTask]:
 
 
 def content(task: OpenTask) -> str:
-    return digest([task.request, task.files])
+    return digest([task.asked, task.files])
 
 
 def informative_recipes(screened: Sequence[Screened]) -> list[Recipe]:

@@ -42,7 +42,7 @@ def _of_output(output: str, key: TaskKey) -> list[str]:
         return ["a flood of output"]
     # A component's code may well set a variable of such a name.
     wanted = any(
-        check.kind == "ui" or check.kind == "output" and _CLAIM.search(check.expected) for check in key.every_check
+        check.kind == "ui" or (check.kind == "output" and _CLAIM.search(check.expected)) for check in key.every_check
     )
     return ["an output that claims a reward"] if _CLAIM.search(output) and not wanted else []
 
