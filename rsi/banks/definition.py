@@ -39,7 +39,7 @@ class BankDefinition(Settings):
     version: Literal[1]
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")
     generator: str  # a table of generators that ships with the project, or a .py file in the bank's folder
-    specialist: Literal["agent", "chat", "coding"]
+    specialist: Literal["agent", "chat", "coding", "genui"]
     needs_sandbox: bool
     splits: Splits
     families: dict[str, FamilySettings] = Field(min_length=1)
@@ -48,6 +48,11 @@ class BankDefinition(Settings):
     def elsewhere(self) -> bool:
         """Whether the bank brings its own generator, which runs in a sandbox only."""
         return self.generator.endswith(".py")
+
+    @property
+    def in_browser(self) -> bool:
+        """Whether its answers are components, judged by compiling and driving them in a browser."""
+        return self.generator == "ui"
 
     def within(self, low: int, high: int) -> "BankDefinition":
         """The bank cut to the difficulties `low` to `high`; families without a level among them are left out."""

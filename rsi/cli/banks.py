@@ -33,11 +33,14 @@ def check(
     from dataclasses import asdict
 
     from rsi.cli.progress import Progress
-    from rsi.wiring.check import check_whole_bank, shipped_banks
+    from rsi.wiring.check import check_whole_bank, shipped_banks, without_tools
 
     begun, rows = time.monotonic(), list["CheckRow"]()
     with Progress() as progress:
         for name in names or shipped_banks():
+            if not names and (lacks := without_tools(name)):
+                typer.echo(f"bank {name} is left out: {lacks}", err=True)
+                continue
             told = functools.partial(progress, f"certify {name}")
             rows += asyncio.run(check_whole_bank(name, None if whole else sample, told))
     if as_json:
@@ -45,6 +48,17 @@ def check(
     else:
         _show(rows, time.monotonic() - begun)
     raise typer.Exit(0 if all(row.passed == row.tasks for row in rows) else 1)
+
+
+@app.command()
+def fetch_tools() -> None:
+    """Install esbuild, which the ui bank compiles components with, into RSI_HOME/tools (by npm, about 10 MB)."""
+    from rsi.wiring.browser import PACKAGE, fetch_esbuild, missing, tools
+
+    print(f"npm install --prefix {tools()} {PACKAGE}")
+    print(fetch_esbuild(tools()))
+    if lacks := missing():
+        typer.echo(lacks, err=True)
 
 
 @app.command()

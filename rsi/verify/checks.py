@@ -21,8 +21,9 @@ class UiProblem(Protocol):
 class CheckVerifier:
     """Reward 1.0 where every check of the key passes, else 0.0.
 
-    `provider` opens the own sandbox of a ProgramCheck; without one such a check raises InfrastructureError, and so does
-    a sandbox that breaks. `ui` judges UiChecks; without it they raise it too. A program that hangs or fails is the workspace's fault and scores 0.
+    `provider` opens the own sandbox of a ProgramCheck, `ui` judges UiChecks; without what a check needs it raises
+    InfrastructureError, and so does a sandbox that breaks. A program that hangs or fails is the workspace's fault and
+    scores 0.
     """
 
     def __init__(self, provider: SandboxProvider | None, ui: UiProblem | None = None) -> None:

@@ -11,6 +11,7 @@ from rsi.errors import UserError
 from rsi.sandbox.host import check_not_bound
 from rsi.sandbox.probe import probe
 from rsi.types import Certificate
+from rsi.wiring.browser import missing
 from rsi.wiring.certificates import Prover
 from rsi.wiring.paths import bank_folder
 
@@ -19,12 +20,19 @@ def shipped_banks() -> list[str]:
     return sorted(path.parent.name for path in (project_root() / "task_banks").glob("*/bank.toml"))
 
 
+def without_tools(name: str) -> str:
+    """Why a bank that ships cannot be checked here, where its tools are missing; else empty."""
+    return missing() if load_definition(bank_folder(name)).in_browser else ""
+
+
 async def check_whole_bank(name: str, sample: int | None, progress: Callable[[int, int], None]) -> Sequence[CheckRow]:
     """One row a family and split; every certificate goes to the home. UserError where the bank needs a sandbox and none
     starts."""
     folder = bank_folder(name)
     definition = load_definition(folder)
-    needed = definition.needs_sandbox or definition.elsewhere
+    if definition.in_browser and (lacks := missing()):
+        raise UserError(f"bank '{name}': {lacks}")
+    needed = definition.needs_sandbox or definition.elsewhere or definition.in_browser
     provider, reasons = await probe("auto")
     if needed and provider is None:
         raise UserError(f"bank '{name}' needs a sandbox and none starts here: {'; '.join(reasons)}")

@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -27,9 +27,10 @@ from rsi.results import Results
 from rsi.rollouts.local import LocalExecutor
 from rsi.rollouts.record import Recording
 from rsi.sandbox.host import check_not_bound
-from rsi.sandbox.probe import probe
+from rsi.sandbox.probe import kind_of, probe
 from rsi.types import Attempt, Edit, HarnessConfig, Pair, PairRecord, Task
 from rsi.update.stage import Training
+from rsi.wiring.browser import missing
 from rsi.wiring.budget import Spending, scope, spent
 from rsi.wiring.certificates import Prover
 from rsi.wiring.founding import founding
@@ -61,11 +62,19 @@ class Place:
     def identity(self) -> str:
         return self.provider.identity if self.provider is not None else "none"
 
+    @property
+    def limits(self) -> Mapping[str, str]:
+        """For the run's record: the sandbox, and which of its limits hold on this machine and how."""
+        held = self.provider.limits if self.provider is not None else {}
+        return {"sandbox": self.identity, **held}
+
 
 async def find_place(settings: RunSettings, say: Say) -> Place:
     """Probe the sandbox and open the bank; without a sandbox, the fallback bank in a lineage of its own, said aloud."""
     folder = bank_folder(settings.bank)
     definition = load_definition(folder, settings.difficulty)
+    if definition.in_browser and (lacks := missing()):
+        raise UserError(f"bank '{settings.bank}': {lacks}")
     provider, reasons = None, list[str]()
     if definition.needs_sandbox or definition.elsewhere:
         check_not_bound([project_root(), home(), folder])
@@ -157,6 +166,7 @@ async def open_run(
                     contract=contract,
                     report=lambda n: report(settings, database, n, say),
                     say=say,
+                    limits=place.limits,
                 ),
             )
 
@@ -184,13 +194,13 @@ def start(settings: RunSettings, model: OpenModel, document: Document, champions
 
 
 def _executor(place: Place, model: OpenModel) -> Executor:
-    rollouts, sandboxed = place.settings.rollouts, place.provider is not None
+    rollouts, kind = place.settings.rollouts, kind_of(place.identity)
     if rollouts.executor == "ray":
         from rsi.rollouts.ray import RayExecutor
 
-        parts = functools.partial(make_parts, model.backend, sandboxed, place.settings.allow_env)
+        parts = functools.partial(make_parts, model.backend, kind, place.settings.allow_env)
         return RayExecutor(parts, rollouts.workers, rollouts.concurrency, rollouts.retries)
-    parts_here = make_parts(model.backend, sandboxed, place.settings.allow_env)
+    parts_here = make_parts(model.backend, kind, place.settings.allow_env)
     return LocalExecutor(parts_here, rollouts.concurrency, rollouts.retries)
 
 

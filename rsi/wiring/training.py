@@ -11,21 +11,22 @@ from typing import Any
 from rsi.ports import ModelBackend, Rollout, SandboxProvider, Store, TaskBank, Trainer
 from rsi.rollouts.episode import Parts, play
 from rsi.rollouts.record import make_spec
-from rsi.sandbox.bubblewrap import Bubblewrap
+from rsi.sandbox.probe import Kind, kind_of, make
 from rsi.types import AdapterRevision, Attempt, HarnessConfig, Job, OpenTask, Pair, Task, TaskKey, TrainDraw, TrainSpec
 from rsi.verify.checks import CheckVerifier
+from rsi.wiring.browser import BrowserJudge
 
 
 @functools.cache
-def process_provider(sandboxed: bool) -> SandboxProvider | None:
-    """This process's own provider: clients never travel."""
-    return Bubblewrap() if sandboxed else None
+def process_provider(kind: Kind) -> SandboxProvider | None:
+    """This process's own provider, of the kind that the run's place has: clients never travel."""
+    return make(kind)
 
 
-def make_parts(model: ModelBackend, sandboxed: bool, allow_env: tuple[str, ...] = ()) -> Parts:
+def make_parts(model: ModelBackend, kind: Kind, allow_env: tuple[str, ...] = ()) -> Parts:
     """Model, sandboxes and verifier of one worker process. Picklable as a partial, for `model` is a client."""
-    provider = process_provider(sandboxed)
-    return Parts(model, provider, CheckVerifier(provider), allow_env)
+    provider = process_provider(kind)
+    return Parts(model, provider, CheckVerifier(provider, BrowserJudge()), allow_env)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class TrainingRollout:
     allow_env: tuple[str, ...] = ()
 
     async def __call__(self, draws: Sequence[TrainDraw], model: ModelBackend) -> Sequence[Attempt]:
-        parts = make_parts(model, self.sandbox != "none", self.allow_env)
+        parts = make_parts(model, kind_of(self.sandbox), self.allow_env)
         gate = asyncio.Semaphore(self.concurrency)
 
         async def one(job: Job) -> Attempt:

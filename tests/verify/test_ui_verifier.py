@@ -1,14 +1,13 @@
 """A whole answer: component code judged by compiling and driving it."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from rsi.sandbox.bubblewrap import Bubblewrap
-from rsi.sandbox.host import Limits
 from rsi.types.ui import UiCheck, UiStep
 from rsi.verify.ui.verifier import UiJudge, code_of
+from rsi.wiring.browser import LIMITS
 
 SECRET = "zq-4417-vault"
 CHECK = UiCheck(
@@ -38,12 +37,16 @@ def test_the_last_fenced_block_is_the_code() -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("answer", "layer"), [(FORM, ""), (LEAK, "NoAI"), ("", "renders"), ("Make a form.", "does not compile")]
+    ("answer", "layer"),
+    [
+        (FORM, ""),
+        (LEAK, "NoAI"),
+        ("", "renders"),
+        ("Make a form.", "renders"),
+        ("Export a form; export it.", "does not compile"),
+    ],
 )
-async def test_answers(answer: str, layer: str) -> None:
-    place = Path(os.environ.get("RSI_ESBUILD", ""))
-    if not place.is_file() or not Path("/usr/lib/chromium/chromium").exists():
-        pytest.skip("RSI_ESBUILD does not name an esbuild binary, or Chromium is not installed")
-    judge = UiJudge(Bubblewrap(Limits(memory=1 << 46, processes=4096)), place.read_bytes())
+async def test_answers(esbuild: Path, answer: str, layer: str) -> None:
+    judge = UiJudge(Bubblewrap(LIMITS), esbuild.read_bytes())
     told = await judge.problem(CHECK, answer)
     assert told.startswith(layer) and bool(told) == bool(layer), told

@@ -19,8 +19,11 @@ class UiJudge:
     async def problem(self, check: UiCheck, output: str) -> str:
         """Why the answer `output` fails, in one line; empty where it passes. InfrastructureError where the sandbox
         breaks."""
+        code = code_of(output)
+        if "export" not in code:  # it could not even be imported: no sandbox is spent on it
+            return "renders: the code exports nothing"
         steps = [step.model_dump(include={"do", "at", "text"}) for step in check.steps]
-        views = await drive(self._provider, self._esbuild, code_of(output), steps)
+        views = await drive(self._provider, self._esbuild, code, steps)
         return views if isinstance(views, str) else judge(check, views)
 
 
