@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
 
+from rsi.banks.code import CODE
 from rsi.banks.definition import BankDefinition, load_definition
 from rsi.banks.elsewhere import Elsewhere, find_code
 from rsi.banks.instance import Generator, Instance, Table, trivial
@@ -24,7 +25,7 @@ from rsi.ids import canonical, digest, digest_file, digest_tree, seed_of
 from rsi.ports import SandboxProvider
 from rsi.types import OpenTask, Recipe, Split, Task, TaskKey
 
-TABLES: Mapping[str, Table] = {"shell": SHELL, "reason": REASON, "talk": TALK}
+TABLES: Mapping[str, Table] = {"shell": SHELL, "reason": REASON, "talk": TALK, "code": CODE}
 SEALED_SHARE, SELECTION_SHARE = 0.4, 0.4  # of contents; of what is open
 TRIES = 2000  # drafts until one falls into the wanted split
 REPEATS = 60  # drafts in a row that were there before: the family has no more
