@@ -60,7 +60,7 @@ class PlainSandbox:
 class PlainProvider:
     """Opens plain sandboxes."""
 
-    identity = "plain subprocess"
+    identity = "plain"
     limits: Mapping[str, str] = {}
 
     async def open(self) -> PlainSandbox:

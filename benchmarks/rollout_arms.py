@@ -38,16 +38,16 @@ def factory(confined: bool, commands: Sequence[str]) -> Callable[[], Parts]:
     return functools.partial(parts, confined, tuple(commands))
 
 
-def make_jobs(numbers: Iterator[int], n: int) -> list[Job]:
-    """`n` jobs never made before; each ends with the right output and file, or is scored 0."""
-    return [_job(next(numbers)) for _ in range(n)]
+def make_jobs(numbers: Iterator[int], sandbox: str, n: int) -> list[Job]:
+    """`n` jobs never made before; each ends with the right output and file, or is scored 0, in sandbox `sandbox`."""
+    return [_job(next(numbers), sandbox) for _ in range(n)]
 
 
-def _job(number: int) -> Job:
+def _job(number: int, sandbox: str) -> Job:
     task = Task(
         id=f"largest-{number}", bank="benchmark", recipe=Recipe(family="largest"), split="train", instance=number,
         request=REQUEST,
     )  # fmt: skip
     checks = (OutputCheck(expected="3"), FileCheck(path="sorted", content="1\n2\n3\n"))
     key = TaskKey(task_id=task.id, reference="", checks=checks)
-    return Job(spec=make_spec(task, PAIR, "benchmark", 0, "benchmark"), task=task, key=key, harness=HARNESS)
+    return Job(spec=make_spec(task, PAIR, "benchmark", 0, sandbox), task=task, key=key, harness=HARNESS)

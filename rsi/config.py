@@ -93,7 +93,7 @@ class RunSettings(Settings):
     contract: str = "contracts/default.toml"
     generations: int = Field(1, ge=0)
     seed: int = 0
-    sandbox: Literal["auto", "bubblewrap", "none"] = "auto"
+    sandbox: Literal["auto", "bubblewrap", "docker", "none"] = "auto"
     fallback_bank: str | None = None  # used, aloud, where no sandbox can be had
     allow_env: tuple[str, ...] = ()  # names of environment variables that documents may pass into sandboxes
     approved_edits: tuple[str, ...] = ()  # digests of edits that a person has approved

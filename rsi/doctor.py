@@ -89,14 +89,15 @@ def _memory() -> Finding:
 
 
 async def _sandbox(settings: RunSettings) -> Finding:
-    from rsi.sandbox.probe import probe
+    from rsi.sandbox.probe import kind_of, probe
 
     provider, reasons = await probe(settings.sandbox)
     if provider is None:
         found = "none starts here; only banks that need none can run (reason)"
         return Finding("sandbox", False, found, "; ".join(reasons), required=settings.fallback_bank is None)
     tree = provider.limits.get("memory", "")
-    return Finding("sandbox", True, f"{provider.identity} started and ran a command (memory: {tree})")
+    kind, name = kind_of(provider.identity), provider.identity
+    return Finding("sandbox", True, f"{kind} ({name}) started and ran a command (memory: {tree})")
 
 
 async def _model(settings: ModelSettings) -> Finding:

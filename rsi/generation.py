@@ -5,8 +5,8 @@ Knows the pure rooms and the ports; it must not know models, sandboxes, database
 """
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rsi.config import RunSettings
 from rsi.discovery.stage import discover
@@ -40,6 +40,7 @@ class Parts:
     contract: Contract
     report: Callable[[int], None]
     say: Callable[[str], None]
+    limits: Mapping[str, str] = field(default_factory=dict)  # of the sandbox, as they hold here
 
 
 # Steps committed on their own: why tasks are left out of the selection and of the look, by task id.
@@ -86,7 +87,7 @@ class Cycle(Results):
             )
         self.parts.say(f"generation {n}: champion {champion.pair.name}")
         started = {"champion": champion.pair.digest, "bank": self.settings.bank, "bank digest": self.parts.bank.digest}
-        return json.dumps(started)
+        return json.dumps({**started, "limits": dict(self.parts.limits)})
 
     async def _discover(self, n: int) -> str:
         parts, scene, history = self.parts, self._scene(n), [self.discovered(k) for k in range(1, n)]

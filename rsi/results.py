@@ -43,6 +43,10 @@ class Results:
         """The bank that the lineage began with."""
         return str(json.loads(self._output(1, "start"))["bank"])
 
+    def limits(self, n: int) -> dict[str, str]:
+        """The sandbox of generation `n` and which of its limits held; empty in records from before this was kept."""
+        return dict(json.loads(self._output(n, "start")).get("limits", {}))
+
     def discovered(self, n: int) -> Discovery:
         return Discovery.model_validate_json(self._output(n, "discovery"))
 

@@ -8,7 +8,8 @@ from rsi.types import Discovery, Expansion, Look, PairRecord, Record, Update, Ve
 
 
 class GenerationData(Record):
-    """One generation. `promoted`: the candidate became champion (a verdict alone does not say so)."""
+    """One generation. `promoted`: the candidate became champion (a verdict alone does not say so).
+    `limits`: the sandbox of its attempts, and which limits held."""
 
     generation: int
     champion: PairRecord
@@ -19,6 +20,7 @@ class GenerationData(Record):
     verdict: Verdict
     look: Look | None = None
     promoted: bool = False
+    limits: Mapping[str, str] = Field(default_factory=dict)
 
 
 class BudgetFigure(Record):

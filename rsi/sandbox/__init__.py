@@ -1,4 +1,4 @@
-"""Isolated workspaces for agents, verifiers and generators: today bubblewrap.
+"""Isolated workspaces for agents, verifiers and generators: bubblewrap, or Docker.
 
 The room knows how to confine a hostile command and how to get files in and out. It must not know what runs in it: no
 task, no harness, no model.

@@ -3,18 +3,21 @@
 It must not know what would be done without a sandbox: that is for the caller, and never a plain subprocess.
 """
 
+import asyncio
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rsi.errors import InfrastructureError
+from rsi.errors import InfrastructureError, UserError
 from rsi.ports import SandboxProvider
 from rsi.sandbox import host, seccomp
 from rsi.sandbox.bubblewrap import Bubblewrap
+from rsi.sandbox.docker import Docker
 
-Kind = Literal["auto", "bubblewrap", "none"]
+Kind = Literal["auto", "bubblewrap", "docker", "none"]
+_KINDS: tuple[Kind, ...] = ("bubblewrap", "docker")  # in the order in which they are tried
 _SYSCTLS = {
     "apparmor": "kernel/apparmor_restrict_unprivileged_userns",
     "maximum": "user/max_user_namespaces",
@@ -91,25 +94,62 @@ def diagnose(facts: HostFacts, error: str = "") -> list[str]:
     return found
 
 
-async def probe(kind: Kind) -> tuple[SandboxProvider | None, list[str]]:
-    """A provider that has just run a command in a sandbox, or None and the reasons why there is none.
+def kind_of(identity: str) -> Kind:
+    """The kind of the provider whose identity this is, "none" for "none". UserError for any other identity."""
+    kind = next((kind for kind in (*_KINDS, "none") if identity == kind or identity.startswith(f"{kind}-")), None)
+    if kind is None:
+        raise UserError(f"'{identity}' is no identity of a sandbox that this program can open")
+    return kind
 
-    The environment variable RSI_SANDBOX=none makes this machine one without a sandbox.
+
+def make(kind: Kind) -> SandboxProvider | None:
+    """A provider of this very kind, None for "none". Raises InfrastructureError where it cannot be had here."""
+    if kind == "none":
+        return None
+    return Docker() if kind == "docker" else Bubblewrap()
+
+
+async def probe(kind: Kind) -> tuple[SandboxProvider | None, list[str]]:
+    """A provider that has just run a command in a sandbox, or None and the reasons why there is none. "auto" takes
+    bubblewrap, else Docker.
+
+    The environment variable RSI_SANDBOX=none|bubblewrap|docker says it for this machine. UserError for another value.
     """
     if kind == "none":
         return None, ['no sandbox was asked for (sandbox = "none")']
-    if os.environ.get("RSI_SANDBOX") == "none":
+    forced = os.environ.get("RSI_SANDBOX", "")
+    if forced == "none":
         return None, ["the environment says RSI_SANDBOX=none; unset it to use bubblewrap"]
+    if forced not in ("", "auto", *_KINDS):
+        raise UserError(f"RSI_SANDBOX={forced}: choose auto, bubblewrap, docker or none")
+    wanted = forced or kind
+    reasons: list[str] = []
+    for one in _KINDS:
+        if wanted in ("auto", one):
+            provider, why = await _try(one)
+            if provider is not None:
+                return provider, []
+            reasons += why
+    return None, reasons
+
+
+async def _try(kind: Kind) -> tuple[SandboxProvider | None, list[str]]:
+    """A provider of one kind that has just run a command, or why there is none."""
     try:
-        provider = Bubblewrap()
+        provider = await asyncio.to_thread(make, kind)
+        assert provider is not None
         sandbox = await provider.open()
         try:
             result = await sandbox.exec("echo works", timeout=10)
         finally:
             await sandbox.close()
     except InfrastructureError as error:
-        return None, diagnose(read_facts(), " ".join(str(error).split()))
+        return None, _told(kind, " ".join(str(error).split()))
     if result.exit_code or result.stdout != "works\n":
         said = " ".join(result.stderr.split())[:200]
-        return None, diagnose(read_facts(), f"a command in the sandbox exited {result.exit_code} ({said})")
+        return None, _told(kind, f"a command in the sandbox exited {result.exit_code} ({said})")
     return provider, []
+
+
+def _told(kind: Kind, error: str) -> list[str]:
+    return [f"Docker: {error}"] if kind == "docker" else diagnose(read_facts(), error)

@@ -60,6 +60,7 @@ class Records:
                 step.look == verdict.look and step.kind == "promotion"
                 for step in Champions(self.database).history(self.settings.lineage)
             ),
+            limits=results.limits(n),
         )
 
     def until(self, n: int, budget: Sequence[BudgetFigure] = ()) -> ReportData:

