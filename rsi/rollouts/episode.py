@@ -86,6 +86,11 @@ async def _open(job: Job, provider: SandboxProvider | None) -> Sandbox | None:
         return None
     if provider is None:
         raise UserError(f"bank '{job.task.bank}': its tasks need a sandbox and this machine has none; see `rsi doctor`")
+    if job.spec.sandbox != provider.identity:
+        raise UserError(
+            f"task {job.task.id[:12]}: its attempt is recorded as of sandbox '{job.spec.sandbox}' and this process has "
+            f"'{provider.identity}'; run all workers on one set-up, or the whole run anew"
+        )
     return await provider.open()
 
 
