@@ -25,6 +25,7 @@ def protocol() -> str:
     """Digest of how tasks are proved: repeats, hacks, the code of certificates and verifiers."""
     here = Path(certifying.__file__).parent
     code = [digest_file(here / "certify.py"), digest_tree(here.parent / "verify", "*.py")]
+    code.append(digest_file(here.parent / "turns.py"))
     return digest([certifying.REPEATS, [[probe.name, probe.command] for probe in (*PROBES, *probes())], TRICKS, code])
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.drift import WINDOW, converse, harnesses
 from rsi.banks.catalogue import load_catalogue
 from rsi.banks.certify import certify
 from rsi.banks.generated import open_bank
@@ -13,7 +14,7 @@ from rsi.banks.near import SealedScan, contents
 from rsi.harness.memory import extract
 from rsi.hcp import load
 from rsi.turns import judge
-from rsi.types import Message
+from rsi.types import Message, Termination
 from rsi.verify.checks import CheckVerifier
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,3 +79,16 @@ def test_the_default_documents_memory_holds_all_that_is_told(talk):
     same = document.model_dump(exclude={"memory", "document_digest"})
     assert bare.memory is None and bare.model_dump(exclude={"memory", "document_digest"}) == same
     assert load_catalogue(ROOT / "task_banks/talk")
+
+
+async def test_a_reader_of_its_prompt_passes_with_a_memory_and_is_cut_off_without(talk):
+    """Played as any job is; the score says which of the forty turns were met."""
+    tasks = talk.tasks("sealed")[:3]
+    arms = harnesses()
+    for kept in await converse(talk, tasks, arms["memory"]):
+        assert kept.score is not None and kept.score.parts == (1.0,) * 40 and kept.score.reward == 1.0
+        assert kept.passed and kept.turns[-1].segment > 0
+        assert all(len(turn.completion.prompt_ids) < WINDOW for turn in kept.turns)
+    for cut in await converse(talk, tasks, arms["no memory"]):
+        assert cut.termination == Termination.CONTEXT and not cut.passed
+        assert cut.score is not None and cut.score.parts[-1] == 0.0 and cut.score.reward == sum(cut.score.parts) / 40
