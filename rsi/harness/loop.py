@@ -18,7 +18,18 @@ from rsi.harness.templates import expand
 from rsi.harness.tools import Outcome
 from rsi.ids import digest, seed_of
 from rsi.ports import ModelBackend, Sandbox
-from rsi.types import Completion, Cost, HarnessConfig, Memory, Message, ModelRequest, Task, Termination, Turn
+from rsi.types import (
+    Completion,
+    Cost,
+    HarnessConfig,
+    Memory,
+    Message,
+    ModelRequest,
+    StagedTool,
+    Task,
+    Termination,
+    Turn,
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,7 @@ class Episode:
     cost: Cost
     well_formed: bool
     outputs: tuple[str, ...] = ()
+    staged: tuple[StagedTool, ...] = ()  # functions that the agent saved
 
 
 async def run_episode(
@@ -262,4 +274,12 @@ class _Run:
             sandbox_seconds=self.sandbox_seconds,
             seconds=time.monotonic() - self.began,
         )
-        return Episode(tuple(self.turns), self.output, end, cost, self.well_formed, (*self.outputs, self.output))
+        return Episode(
+            tuple(self.turns),
+            self.output,
+            end,
+            cost,
+            self.well_formed,
+            (*self.outputs, self.output),
+            self.protocol.staged,
+        )

@@ -30,6 +30,8 @@ def check(document: Document) -> list[str]:
     notes += _workspace(form)
     if form.mcp.servers and form.rsi.protocol == "text":
         notes.append("'mcp.servers': their tools can be called under 'rsi.protocol' \"repl\" or \"tools\" only")
+    if form.rsi.helpers.pool and form.rsi.protocol != "repl":
+        notes.append("'rsi.helpers.pool': they stand in the namespace of 'rsi.protocol' \"repl\" only")
     if form.session.mode in ("create", "continue_recent"):
         notes.append(f"'session.mode': '{form.session.mode}': episodes are recorded by the store, in no session file")
     if form.rsi.exemplars.shots and not form.rsi.exemplars.pool:

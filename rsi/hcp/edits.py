@@ -12,8 +12,10 @@ from rsi.types import (
     AddExemplars,
     AddSkill,
     AddStopHook,
+    AddTool,
     Change,
     Edit,
+    RemoveTool,
     SetAnswerFormat,
     SetBudgets,
     SetInstruction,
@@ -75,6 +77,10 @@ def _change(content: Table, change: Change) -> None:
         case AddStopHook(hook=hook):
             table = hook.model_dump(mode="json", exclude={"name"}, exclude_none=True)
             _section(content, "hooks", "Stop")[hook.name] = table
+        case AddTool(helper=helper):
+            _put(_section(content, "rsi", "helpers"), "pool", "name", helper.model_dump(mode="json"))
+        case RemoveTool(name=name):
+            _drop(content.get("rsi", {}).get("helpers", {}).get("pool", []), name)
         case SetBudgets(budgets=budgets):
             _section(content, "rsi", "budgets").update(budgets.model_dump(mode="json"))
 
@@ -98,6 +104,12 @@ def _put(section: Table, key: str, by: str | None, entry: dict[str, Any]) -> Non
             entries[index] = entry
             return
     entries.append(entry)
+
+
+def _drop(entries: list[Any], name: str) -> None:
+    for index in reversed(range(len(entries))):
+        if entries[index].get("name") == name:
+            del entries[index]
 
 
 def _section(content: Table, *names: str) -> Table:

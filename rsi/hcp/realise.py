@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from rsi.hcp.form import SHELL_NAMES, TOOLS, Form
 from rsi.hcp.form.workspace import EMBEDDED, Entry
 from rsi.hcp.mcp import servers
-from rsi.types import Exemplar, HarnessConfig, Hook, McpServer, PlacedFile, Skill
+from rsi.types import Exemplar, HarnessConfig, Helper, Hook, McpServer, PlacedFile, Skill
 
 RUNTIME = "/tmp/hcp"  # where runtime files stand in the sandbox: not in the workspace
 
@@ -41,6 +41,7 @@ def realise(form: Form, digest: str) -> HarnessConfig:
         files=tuple(_files(form)),
         restored=form.session.messages(),
         mcp=tuple(_server(server, form) for server in servers(form)),
+        helpers=tuple(Helper(**helper.model_dump()) for helper in form.rsi.helpers.pool),
         env_set=form.env.set,
         env_names=tuple(sorted({*form.env.must, *form.env.optional} - set(form.model.must))),
     )

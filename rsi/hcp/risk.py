@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from rsi.types import AddStopHook, Edit, SetBudgets, SetSampling
+from rsi.types import AddStopHook, AddTool, Edit, RemoveTool, SetBudgets, SetSampling
 
 Risk = Literal[
     "text", "sampling", "budgets", "hook", "lineage", "command_hook", "tools", "model", "environment", "code", "unknown"
@@ -46,6 +46,7 @@ _BY_PREFIX: dict[str, Risk] = {
     "rsi.budgets": "budgets",
     "rsi.exemplars": "text",
     "rsi.skills": "text",
+    "rsi.helpers": "code",
 }
 _KEY_PART = re.compile(r'"(?:[^"\\]|\\.)*"|[^."\[]+|\[\d+\]')
 _HOOK_WORDS = ("builtin", "message", "max_blocks", "fail", "timeout")  # of a Stop hook, besides its command
@@ -67,6 +68,8 @@ def risk(edit: Edit) -> Risk:
     match edit.change:
         case AddStopHook(hook=hook):
             return "hook" if hook.command is None else "command_hook"
+        case AddTool() | RemoveTool():
+            return "code"
         case SetSampling():
             return "sampling"
         case SetBudgets():

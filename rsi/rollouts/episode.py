@@ -127,6 +127,7 @@ def _attempt(job: Job, episode: Episode, score: Score | None, error: str = "") -
         score=score,
         cost=episode.cost,
         error=error,
+        staged=episode.staged,
         code_version=code_version(),
     )
 

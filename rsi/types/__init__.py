@@ -5,8 +5,10 @@ from rsi.types.edits import (
     AddExemplars,
     AddSkill,
     AddStopHook,
+    AddTool,
     Change,
     Edit,
+    RemoveTool,
     SetAnswerFormat,
     SetBudgets,
     SetInstruction,
@@ -26,6 +28,7 @@ from rsi.types.harness import (
     Skill,
     StopHook,
 )
+from rsi.types.helpers import Helper, StagedTool
 from rsi.types.model import Completion, Message, ModelRequest, Sampling, ToolCall, ToolSpec
 from rsi.types.pairs import Pair, PairRecord
 from rsi.types.record import Record
@@ -62,6 +65,7 @@ __all__ = [
     "AddExemplars",
     "AddSkill",
     "AddStopHook",
+    "AddTool",
     "Attempt",
     "AttemptSpec",
     "Attribution",
@@ -82,6 +86,7 @@ __all__ = [
     "FamilyRate",
     "FileCheck",
     "HarnessConfig",
+    "Helper",
     "Hook",
     "HookEvent",
     "Job",
@@ -102,6 +107,7 @@ __all__ = [
     "Recipe",
     "Record",
     "Refusal",
+    "RemoveTool",
     "Sampling",
     "Score",
     "SetAnswerFormat",
@@ -110,6 +116,7 @@ __all__ = [
     "SetSampling",
     "Skill",
     "Split",
+    "StagedTool",
     "StopHook",
     "Task",
     "TaskKey",

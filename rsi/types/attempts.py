@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from rsi.types.harness import HarnessConfig
+from rsi.types.helpers import StagedTool
 from rsi.types.model import Completion
 from rsi.types.record import Record
 from rsi.types.tasks import Split, Task, TaskKey
@@ -85,6 +86,7 @@ class Attempt(Record):
     score: Score | None = None
     cost: Cost = Cost()
     error: str = ""
+    staged: tuple[StagedTool, ...] = Field((), exclude_if=lambda value: not value)  # functions that the agent saved
     code_version: str = ""
 
     @property

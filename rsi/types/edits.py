@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rsi.types.harness import Budgets, Exemplar, Skill, StopHook
+from rsi.types.helpers import Helper
 from rsi.types.model import Sampling
 from rsi.types.record import Record
 
@@ -47,8 +48,31 @@ class SetBudgets(Record):
     budgets: Budgets
 
 
+class AddTool(Record):
+    """Puts a proven function into the namespace of later episodes (repl protocol); one of the same name is replaced."""
+
+    kind: Literal["tool"] = "tool"
+    helper: Helper
+
+
+class RemoveTool(Record):
+    """Takes a helper out; `figures` say what was measured with and without it."""
+
+    kind: Literal["remove_tool"] = "remove_tool"
+    name: str
+    figures: str
+
+
 Change = Annotated[
-    SetInstruction | SetAnswerFormat | AddExemplars | AddSkill | SetSampling | AddStopHook | SetBudgets,
+    SetInstruction
+    | SetAnswerFormat
+    | AddExemplars
+    | AddSkill
+    | SetSampling
+    | AddStopHook
+    | SetBudgets
+    | AddTool
+    | RemoveTool,
     Field(discriminator="kind"),
 ]
 

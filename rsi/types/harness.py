@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from rsi.types.helpers import Helper
 from rsi.types.model import Message, Sampling
 from rsi.types.record import Record
 
@@ -127,4 +128,5 @@ class HarnessConfig(Record):
     restored: tuple[Message, ...] = ()  # of an earlier session, shown before the request
     mcp: tuple[McpServer, ...] = ()
     env_set: dict[str, str] = Field(default_factory=dict)  # of every command in the sandbox
+    helpers: tuple[Helper, ...] = Field((), exclude_if=lambda value: not value)  # of the repl protocol
     env_names: tuple[str, ...] = ()  # asked for; only those that the operator allows reach a sandbox

@@ -10,7 +10,7 @@ from rsi.harness.protocols.tools import ToolsProtocol, answers
 from rsi.harness.repl import Tool
 from rsi.harness.tools import Outcome
 from rsi.ports import Sandbox
-from rsi.types import Completion, HarnessConfig, Message, ToolSpec
+from rsi.types import Completion, HarnessConfig, Message, StagedTool, ToolSpec
 
 __all__ = ["ActionProtocol", "answers", "chosen", "introduced"]
 
@@ -28,6 +28,10 @@ class ActionProtocol(Protocol):
     def offered(self) -> tuple[ToolSpec, ...]:
         """What the model may call natively."""
 
+    @property
+    def staged(self) -> tuple[StagedTool, ...]:
+        """Functions that the agent saved in this episode."""
+
     def read(self, completion: Completion) -> Action | None:
         """The action of a reply, or None; an answer is an action of kind `answer`. Linear in the reply's length."""
 
@@ -39,7 +43,7 @@ def chosen(harness: HarnessConfig, sandbox: Sandbox | None, toolset: Sequence[To
     text = TextProtocol(harness.tools if sandbox is not None else (), sandbox, harness.budgets.output_chars)
     if harness.protocol == "tools":
         return ToolsProtocol(text, toolset)
-    return ReplProtocol(text, sandbox, toolset) if harness.protocol == "repl" else text
+    return ReplProtocol(text, sandbox, toolset, harness.helpers) if harness.protocol == "repl" else text
 
 
 def introduced(messages: Sequence[Message], intro: str) -> list[Message]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rsi.harness.protocol import Action, read_action, stop_strings
 from rsi.harness.tools import Outcome, use
 from rsi.ports import Sandbox
-from rsi.types import Completion, ToolSpec
+from rsi.types import Completion, StagedTool, ToolSpec
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class TextProtocol:
     limit: int
     intro: str = ""
     offered: tuple[ToolSpec, ...] = ()
+    staged: tuple[StagedTool, ...] = ()
 
     @property
     def stop(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from rsi.harness.protocols.calling import take
 from rsi.harness.protocols.text import TextProtocol
 from rsi.harness.repl import Calls, Masked, Tool
 from rsi.harness.tools import Outcome
-from rsi.types import Completion, Message, ToolSpec
+from rsi.types import Completion, Message, StagedTool, ToolSpec
 
 _OURS = {
     "shell": ("Runs a shell command in the workspace.", ("command",)),
@@ -31,6 +31,7 @@ class ToolsProtocol:
     """Of one episode. Tools named as one of ours are left out: ours stand for the sandbox's commands and hooks."""
 
     intro = ""
+    staged: tuple[StagedTool, ...] = ()
 
     def __init__(self, text: TextProtocol, toolset: Sequence[Tool]) -> None:
         self._text, self._masked = text, Masked()

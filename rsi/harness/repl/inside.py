@@ -90,6 +90,11 @@ while True:
     for name, text in message.get("tools", {}).items():
         space[name] = Callable(name, text)
     out, failed = Out(), False
+    for name, text in message.get("helpers", {}).items():
+        try:
+            exec(compile(text, "<%s>" % name, "exec"), space)
+        except BaseException as error:
+            out.write("[helper %s does not load: %s]\n" % (name, type(error).__name__))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         try:
             run(message.get("code", ""), out)

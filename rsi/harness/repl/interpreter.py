@@ -4,6 +4,7 @@ import base64
 import json
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,10 +31,14 @@ class Block:
 
 class Interpreter:
     """One namespace, kept from block to block. Where the interpreter dies or hangs it is started again by the next
-    block, and the output says what was lost. Raises InfrastructureError where the sandbox or a tool is gone."""
+    block, and the output says what was lost. `helpers` (code by name) stand in every new namespace. Raises
+    InfrastructureError where the sandbox or a tool is gone."""
 
-    def __init__(self, sandbox: Sandbox, calls: Calls, masked: Masked) -> None:
+    def __init__(
+        self, sandbox: Sandbox, calls: Calls, masked: Masked, helpers: Mapping[str, str] | None = None
+    ) -> None:
         self._sandbox, self._calls, self._masked = sandbox, calls, masked
+        self._helpers = dict(helpers or {})
         self._folder = ""
         self._names: tuple[str, ...] = ()
 
@@ -41,12 +46,14 @@ class Interpreter:
         """Run a block for at most `seconds` (tools included)."""
         ends, made = time.monotonic() + seconds, 0
         self._calls.begin()
+        helpers = {} if self._folder else self._helpers
         if not self._folder and (why := await self._start(seconds)):
             return Block(f"[the interpreter does not start: {why}]", True, 0)
         told: dict[str, Any] = {
             "code": code,
             "tools": {tool.name: tool.text for tool in self._calls.tools.values()},
-            "hidden": ["ToolError", *self._calls.tools],
+            "helpers": helpers,
+            "hidden": ["ToolError", *self._calls.tools, *self._helpers],
         }
         while True:
             reply = await self._exchange(told, ends - time.monotonic())

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from rsi.hcp.form.part import Part
 from rsi.hcp.form.resources import Packed
-from rsi.types import Budgets, Exemplar, Memory, Skill
+from rsi.types import Budgets, Exemplar, Helper, Memory, Skill
 
 
 class Answer(Part):
@@ -30,6 +30,14 @@ class Exemplars(Part):
     pool: tuple[ExemplarPart, ...] = ()
 
 
+class HelperPart(Helper):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class Helpers(Part):
+    pool: tuple[HelperPart, ...] = ()
+
+
 class MemoryPart(Memory):
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -43,4 +51,5 @@ class RsiPart(Part):
     budgets: BudgetsPart = BudgetsPart()
     exemplars: Exemplars = Exemplars()
     skills: tuple[SkillPart, ...] = ()
+    helpers: Helpers = Helpers()
     files: tuple[Packed, ...] = ()
