@@ -6,6 +6,7 @@ In a conversation the request is the user's latest; a document may have what the
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import dropwhile
 
 from rsi.types import Message
 
@@ -25,8 +26,9 @@ def compacted(
     """`log` begins with the request and alternates user and assistant, ending with the user message to answer. The
     result alternates too: head, then one user message that holds extract, request and the first kept message.
 
-    `requests` are the places in `log` of what the user asked, the current one last."""
-    asked = [i for i, message in enumerate(log) if message.role == "user"]
+    `requests` are the places in `log` of what the user asked, the current one last. The answer to a native call counts
+    as a user message; where its call is no longer shown it becomes one."""
+    asked = [i for i, message in enumerate(log) if message.role == "user" or _first_answer(log, i)]
     start = asked[max(0, len(asked) - keep)]
     if start == 0:
         return (*head, *log)
@@ -34,7 +36,12 @@ def compacted(
     told = {n for n, i in enumerate(before) if i in requests}
     summary = extract([log[i] for i in before], chars, told, told_first)
     parts = [summary, log[now].content if now < start else "", log[start].content]
-    return (*head, Message(role="user", content="\n\n".join(filter(None, parts))), *log[start + 1 :])
+    rest = dropwhile(lambda message: message.role == "tool", log[start + 1 :])  # of calls that were not taken
+    return (*head, Message(role="user", content="\n\n".join(filter(None, parts))), *rest)
+
+
+def _first_answer(log: Sequence[Message], at: int) -> bool:
+    return log[at].role == "tool" and log[at - 1].role == "assistant"
 
 
 def extract(messages: Sequence[Message], chars: int, told: Collection[int] = (), told_first: bool = False) -> str:

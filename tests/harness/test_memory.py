@@ -7,7 +7,7 @@ from rsi.errors import ContextOverflow, UserError
 from rsi.harness.memory import compacted, extract
 from rsi.hcp.document import parse
 from rsi.ids import seed_of
-from rsi.types import Attempt, AttemptSpec, Hook, Memory, Message, Termination
+from rsi.types import Attempt, AttemptSpec, Hook, Memory, Message, Termination, ToolCall
 from rsi.update.select import flatten
 
 
@@ -74,3 +74,14 @@ def test_a_document_declares_its_memory_and_without_one_there_is_none():
     assert document.harness().memory == Memory(keep_turns=3)
     with pytest.raises(UserError, match=r"rsi\.memory\.keep_turns"):
         parse("version = 1\n[rsi.memory]\nkeep_turns = 0\n", "d")
+
+
+def test_native_calls_are_compacted_without_an_answer_that_has_no_call():
+    log = [Message(role="user", content="go")]
+    for n in range(3):
+        calls = tuple(ToolCall(id=f"{n}{i}", name="shell", arguments="{}") for i in range(2))
+        log.append(Message(role="assistant", content="", tool_calls=calls))
+        log += [Message(role="tool", content=f"saw {n}", tool_call_id=call.id) for call in calls]
+    kept = compacted((), log, 2, 500)
+    assert [message.role for message in kept] == ["user", "assistant", "tool", "tool"]
+    assert "go" in kept[0].content and "saw 1" in kept[0].content and "shown: saw 0" in kept[0].content

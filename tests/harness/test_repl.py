@@ -82,6 +82,7 @@ async def test_nothing_of_the_host_is_inside(opened):
     assert not block.failed and "host-only-value" not in block.output
 
 
+@pytest.mark.slow
 async def test_at_most_one_commit_a_block(opened):
     seen = []
     repl = await opened(tool("pay", "paid", seen, commits=True))
@@ -89,6 +90,14 @@ async def test_at_most_one_commit_a_block(opened):
     assert block.failed and "paid" in block.output and "look at its result" in block.output and seen == [{"to": 1}]
     await repl.run("pay(to=2)", 10)
     assert seen == [{"to": 1}, {"to": 2}]
+
+
+async def test_two_commits_of_one_block_and_the_tools_behind_it():
+    seen = []
+    calls = Calls([tool("pay", "paid", seen, commits=True)], Masked())
+    calls.begin()
+    assert await calls.call("pay", {"to": 1}, 5) == {"result": "paid"}
+    assert "look at its result" in (await calls.call("pay", {"to": 2}, 5))["error"] and seen == [{"to": 1}]
 
 
 @pytest.mark.slow

@@ -9,13 +9,17 @@ from rsi.hcp import parse
 from rsi.hcp.diff import diff, render
 from rsi.hcp.edits import apply, compose
 from rsi.hcp.risk import needs_review, risk, risk_of
+from rsi.ids import digest
 from rsi.types import (
     AddExemplars,
     AddSkill,
     AddStopHook,
+    AddTool,
     Budgets,
     Edit,
     Exemplar,
+    Helper,
+    RemoveTool,
     Sampling,
     SetAnswerFormat,
     SetBudgets,
@@ -31,6 +35,7 @@ def edit(change, name="e"):
 
 
 SHOT = Exemplar(request='Say "hi"\n', response="```sh\necho 'hi' # \\n\n```")
+CODE = 'def f(n):\n    """Says "n"."""\n    return n\n'
 EDITS = [
     edit(SetInstruction(text="Think.\nAct.")),
     edit(SetAnswerFormat(text='Use "```sh"')),
@@ -39,6 +44,7 @@ EDITS = [
     edit(SetSampling(sampling=Sampling(temperature=0.5, top_p=0.8, max_new_tokens=20))),
     edit(AddStopHook(hook=StopHook(name="a b.c", message="again", builtin="no_action"))),
     edit(SetBudgets(budgets=Budgets(turns=4, tokens=300, seconds=9))),
+    edit(AddTool(helper=Helper(name="f", code=CODE, code_digest=digest(CODE), source="a"))),
 ]
 
 
@@ -66,6 +72,10 @@ def test_every_edit_applies_once_and_says_its_parent(text, change):
         case AddStopHook():
             # in the order of their names: the order of keys is no part of a document's identity
             assert after.harness().stop_hooks == (edited.hook, *harness.stop_hooks)
+        case AddTool():
+            assert after.harness().helpers == (edited.helper,)
+            removed = apply(after, edit(RemoveTool(name="f", figures="-")))
+            assert removed.harness().helpers == () and removed.parent == after.digest
         case SetBudgets():
             assert after.harness().budgets == edited.budgets
 
@@ -132,8 +142,9 @@ def test_risk_and_review():
         "sampling": "sampling",
         "stop_hook": "hook",
         "budgets": "budgets",
+        "tool": "code",
     }
-    assert not any(map(needs_review, EDITS))
+    assert [one.change.kind for one in EDITS if needs_review(one)] == ["tool"]
     command = edit(AddStopHook(hook=StopHook(name="x", message="m", command="ls")))
     assert risk(command) == "command_hook" and needs_review(command)
 
