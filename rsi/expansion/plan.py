@@ -10,10 +10,20 @@ from rsi.types import Attribution, Edit, Locus, OpenTask
 
 T = TypeVar("T")
 EVIDENCE = 8  # draws an arm that a small slice is repeated to reach
+_CODE = ("tool", "remove_tool")  # proven and reviewed before they are tried
 # kinds of edits in the order in which they are likely to help, by the locus suspected most
 BY_LOCUS: Mapping[Locus, tuple[str, ...]] = {
-    Locus.CONFIGURATION: ("exemplars", "answer_format", "instruction", "skill", "stop_hook", "budgets", "sampling"),
-    Locus.MODEL: ("exemplars", "sampling", "skill", "instruction", "answer_format", "budgets", "stop_hook"),
+    Locus.CONFIGURATION: (
+        "exemplars",
+        "answer_format",
+        "instruction",
+        "skill",
+        "stop_hook",
+        "budgets",
+        "sampling",
+        *_CODE,
+    ),
+    Locus.MODEL: ("exemplars", "sampling", "skill", "instruction", *_CODE, "answer_format", "budgets", "stop_hook"),
 }
 
 

@@ -1,8 +1,11 @@
 """A saved function becomes a helper by proof alone, is called in later episodes, and leaves where it does harm."""
 
+from typing import get_args
+
 import pytest
 
 from rsi.errors import InfrastructureError, UserError
+from rsi.expansion.plan import BY_LOCUS
 from rsi.expansion.promote import LEAST, Reference, demote, promote, sandboxed
 from rsi.harness import run_episode
 from rsi.hcp import parse
@@ -10,8 +13,8 @@ from rsi.hcp.edits import apply
 from rsi.hcp.risk import needs_review
 from rsi.models.scripted import Rule, ScriptedModel, Table
 from rsi.sandbox.bubblewrap import Bubblewrap
-from rsi.types import Edit, RemoveTool, StagedTool, Task
-from rsi.types.tasks import Recipe
+from rsi.types import Edit, Recipe, RemoveTool, StagedTool, Task
+from rsi.types.edits import Change
 
 DOUBLE = "def double(n):\n    return 2 * n\n"
 TASK = Task(id="t", bank="b", recipe=Recipe(family="f"), split="train", instance=1, request="go")
@@ -129,3 +132,9 @@ async def test_what_cannot_be_saved(provider):
     episode = await play(provider, harness, python(tried), "<answer>x</answer>")
     said = episode.turns[0].observation
     assert said.count("taken") == 2 and "no 'def f('" in said and "name" in said and episode.staged == ()
+
+
+def test_the_search_knows_where_every_kind_of_edit_stands():
+    kinds = {kind.model_fields["kind"].default for kind in get_args(get_args(Change)[0])}
+    assert {"tool", "remove_tool", "skill"} <= kinds
+    assert all(set(order) == kinds for order in BY_LOCUS.values())
