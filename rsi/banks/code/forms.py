@@ -40,7 +40,7 @@ class Module(NamedTuple):
     """Several functions or a class: the given file, the solution and pairs of a call and its value. NAME and OTHER_NAME
     stand for names that vary."""
 
-    what: str  # "class NAME"
+    what: str  # "class 'NAME'"
     given: str
     solution: str
     calls: Sequence[tuple[str, Any]]
@@ -102,7 +102,7 @@ def _function(rng: random.Random, difficulty: int, name: str, spec: Spec) -> Ins
     solution = [head, *(f"    {line}" for line in body)]
     naming = {slot: rng.choice(pool) for slot, pool in PARAMETERS.items()}
     shown = [f"{called}({', '.join(map(repr, args))})" for args in calls]
-    return _task(rng, f"function {called}", _named(given, naming), _named(solution, naming), shown, results)
+    return _task(rng, f"function '{called}'", _named(given, naming), _named(solution, naming), shown, results)
 
 
 def _module(rng: random.Random, name: str, made: Module) -> Instance:
@@ -121,16 +121,29 @@ def _named(lines: Sequence[str], naming: dict[str, str]) -> list[str]:
 def _task(
     rng: random.Random, what: str, given: list[str], solution: list[str], calls: list[str], results: list[Any]
 ) -> Instance:
-    purpose = f"# For the {' and '.join(words(rng, 2))} lists."
+    examples = _examples(rng, calls, results)
+    hidden = [pair for pair in zip(calls, results, strict=True) if pair[0] not in examples]
+    shown = [f"# {call} is {value!r}" for call, value in examples.items()]
+    size = len(" ".join([*given, *shown]).split())
+    purpose = f"# For lists of {' '.join(words(rng, 4 + size // 6))}."
     expected = tuple(
         json.dumps({"raises": result.error} if isinstance(result, Raised) else {"value": result}, sort_keys=True)
-        for result in results
+        for _, result in hidden
     )
     reference = "printf '%s\\n' " + " ".join(shlex.quote(line) for line in [purpose, *solution]) + " > solution.py"
     verb = "as the docstrings say" if " and " in what else "as its docstring says"
     request = f"Complete the {what} in solution.py, {verb}."
-    files = {"solution.py": "\n".join([purpose, *given]) + "\n"}
-    return Instance(request, reference, (CallsCheck(calls=tuple(calls), expected=expected),), files)
+    files = {"solution.py": "\n".join([purpose, *shown, *given]) + "\n"}
+    return Instance(
+        request, reference, (CallsCheck(calls=tuple(call for call, _ in hidden), expected=expected),), files
+    )
+
+
+def _examples(rng: random.Random, calls: list[str], results: list[Any]) -> dict[str, Any]:
+    """Up to two short calls with their values, to be shown and not hidden, where nine or more hidden ones are left."""
+    known = dict(zip(calls, results, strict=True))
+    short = [call for call in known if len(call) + len(repr(known[call])) < 110 and not isinstance(known[call], Raised)]
+    return {call: known[call] for call in rng.sample(short, max(0, min(2, len(short), len(known) - 9)))}
 
 
 def _result(expect: Callable[..., Any], args: tuple[Any, ...], error: str) -> Any:

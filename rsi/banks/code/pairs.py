@@ -6,7 +6,7 @@ from rsi.banks.code.arguments import lists, texts, whole
 from rsi.banks.code.forms import Module, module
 from rsi.banks.content import words
 
-WHAT = "functions NAME and OTHER_NAME"
+WHAT = "functions 'NAME' and 'OTHER_NAME'"
 
 
 def stubs(one: str, rule: str, two: str, other: str) -> str:

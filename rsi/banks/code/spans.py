@@ -7,7 +7,7 @@ from rsi.banks.code.arguments import whole
 from rsi.banks.code.forms import Spec, pure
 
 Spans = list[tuple[int, int]]
-WHAT = "ITEMS is a list of pairs (start, end) of whole numbers from 0 to 40, start < end, the end not included. "
+WHAT = "ITEMS is a list of pairs (start, end) of whole numbers from 0 to 40, start < end, the end not included."
 
 
 def spans(rng: random.Random) -> list[Spans]:
