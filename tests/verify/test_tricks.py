@@ -99,8 +99,8 @@ async def test_no_trick_earns_and_each_is_flagged(tricks, sandbox_provider, monk
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BANKS)
-async def test_no_trick_earns_in_any_family(name, sandbox_provider):
-    for trick, played in await play_all(suitable(name, 100), sandbox_provider):
+async def test_no_trick_earns_in_other_families(name, sandbox_provider):
+    for trick, played in await play_all(suitable(name, 5), sandbox_provider):
         check(trick, played)
 
 
