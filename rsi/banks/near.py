@@ -87,7 +87,8 @@ def _alike(a: str, b: str) -> bool:
     if a == b:
         return True
     matcher = SequenceMatcher(None, a.split(), b.split(), autojunk=False)
-    return matcher.real_quick_ratio() >= SIMILAR_WORDING and matcher.ratio() >= SIMILAR_WORDING
+    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)  # each dearer and closer than the one before
+    return all(bound() >= SIMILAR_WORDING for bound in bounds)
 
 
 def _overlap(a: Counter[str], b: Counter[str]) -> float:

@@ -125,15 +125,16 @@ class _Run:
         return True
 
     async def next_request(self, text: str) -> Termination | None:
-        """The user's next message of a conversation; None where it goes on. Budgets hold over all of it."""
-        self.outputs.append(self.output)
-        self.output = ""
+        """The user's next message of a conversation; None where it goes on. Budgets hold over all of it; a message that
+        they or a hook keep out has no output."""
         if not self._turns_left:
             return Termination.TURNS
         request = expand(text, self.harness.prompts)
         decision = await self.hooks.ask(Occasion("UserPromptSubmit", prompt=request), self.seconds_left)
         if decision.hook is not None:
             return Termination.NO_ACTION
+        self.outputs.append(self.output)
+        self.output = ""
         self.requests.append(len(self.log))
         self._say(Message(role="user", content="\n\n".join([request, *decision.context])))
         return None
