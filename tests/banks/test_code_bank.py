@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from rsi.banks.catalogue import load_catalogue
 from rsi.banks.certify import certify
 from rsi.banks.code import CODE
 from rsi.banks.generated import open_bank
 from rsi.banks.instance import Instance
 from rsi.banks.near import SealedScan
+from rsi.hcp import load
 from rsi.types import CallsCheck
 from rsi.verify.calls import same_value
 from rsi.verify.checks import CheckVerifier
@@ -112,3 +114,13 @@ async def test_some_are_certified(code_bank, sandbox_provider):
 @pytest.mark.slow
 async def test_all_families_are_certified(code_bank, sandbox_provider):
     await certified(code_bank, sandbox_provider, firsts(code_bank))
+
+
+def test_documents_and_catalogue_load_and_show_no_task(code_bank):
+    bare, default = (load(ROOT / "harness_configs/code" / name).harness() for name in ("bare.toml", "default.toml"))
+    assert bare.tools == default.tools == ("shell",)
+    assert not bare.exemplars and len(default.exemplars) == default.shots == 2
+    edits = load_catalogue(ROOT / "task_banks/code")
+    assert {name for edit in edits for name in edit.families} <= set(code_bank.open_families)
+    requests = {task.request for split in ("train", "selection", "sealed") for task in code_bank.tasks(split)}
+    assert not requests & {exemplar.request for exemplar in default.exemplars}
