@@ -87,7 +87,7 @@ def _alike(a: str, b: str) -> bool:
     if a == b:
         return True
     matcher = SequenceMatcher(None, a.split(), b.split(), autojunk=False)
-    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)  # each dearer and closer than the one before
+    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)  # each dearer and closer than the last
     return all(bound() >= SIMILAR_WORDING for bound in bounds)
 
 
