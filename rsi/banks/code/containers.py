@@ -11,7 +11,7 @@ from rsi.banks.content import words
 
 @module
 def bounded_stack(rng: random.Random) -> Module:
-    size, none = rng.randint(2, 4), rng.randint(-9, -1)
+    size, none = rng.randint(2, 4), rng.randint(-99, -1)
     methods = {
         "push(value)": f"puts value on top and returns True, or does nothing and returns False where there are {size}",
         "pop()": f"takes the top value away and returns it, or returns {none} where there is none",
@@ -153,7 +153,7 @@ def keys(self):
 
 @module
 def inventory(rng: random.Random) -> Module:
-    low = rng.randint(2, 5)
+    low = rng.randint(2, 12)
     methods = {
         "add(name, count)": "adds count pieces and returns how many there are of name",
         "take(name, count)": "takes pieces away and returns how many are left; raises KeyError where there are too few",

@@ -1,7 +1,7 @@
 """The shapes that code tasks share: a file with a signature and a docstring that states the rule, and hidden calls.
 
 In a rule and a body TEXT, MORE, ITEMS, NUM and OTHER stand for parameters, whose names vary. Difficulty 1 states the
-rule alone, 2 adds an error for some arguments, 3 something that is done with the result."""
+rule and what is done with its result, 2 adds an error for some arguments, 3 a second thing done with the result."""
 
 import json
 import random
@@ -84,13 +84,14 @@ def _function(rng: random.Random, difficulty: int, name: str, spec: Spec) -> Ins
         body = [f"if {guard}:", f"    raise {error}", *body]
         rules.append(said)
     results = [_result(spec.expect, args, error if refused and refused(args[0]) else "") for args in calls]
-    if difficulty >= 3:
+    body[-1] = body[-1].replace("return ", "result = ", 1)
+    for _ in range(2 if difficulty >= 3 else 1):  # so varied that two instances hardly ever state the same rules
         said, after, expression = _after(rng, [result for result in results if not isinstance(result, Raised)])
         if said:
             rules.append(said)
             results = [result if isinstance(result, Raised) else after(result) for result in results]
-            body[-1] = body[-1].replace("return ", "result = ", 1)
-            body.append(f"return {expression}")
+            body.append(f"result = {expression}")
+    body.append("return result")
     head = f"def {called}({spec.params}):"
     given = [
         head,
@@ -168,17 +169,20 @@ def _guard(slot: str, calls: list[tuple[Any, ...]], error: str) -> tuple[Callabl
 
 def _after(rng: random.Random, results: list[Any]) -> tuple[str, Callable[[Any], Any], str]:
     """What is done with a result of one type: as a rule, as a function and as an expression over `result`."""
-    factor, word = rng.randint(2, 9), words(rng, 1)[0]
+    factor, add, (word, other) = rng.randint(2, 9), rng.randint(1, 99), words(rng, 2)
     kinds = {type(result) for result in results}
     if kinds <= {int, float}:
-        return f"Multiply the result by {factor}.", lambda result: factor * result, f"result * {factor}"
+        said = f"Multiply the result by {factor} and add {add}."
+        return said, lambda result: add + factor * result, f"result * {factor} + {add}"
     if kinds == {bool}:
-        return "In the end return the opposite truth value.", lambda result: not result, "not result"
+        said = f'In the end return "{word}" for True and "{other}" for False.'
+        return said, lambda result: word if result else other, f'("{other}", "{word}")[result]'
     if kinds == {str}:
         return f'Put "{word}:" in front of the result.', lambda result: f"{word}:{result}", f'"{word}:" + result'
     if kinds == {list}:
-        return "In the end reverse the resulting list.", lambda result: result[::-1], "list(reversed(result))"
+        said = f'In the end reverse the resulting list and put "{word}" last.'
+        return said, lambda result: [*result[::-1], word], f'list(reversed(result)) + ["{word}"]'
     if kinds == {dict}:
-        added = f'Add the key "{word}" with the value {factor} to the result.'
-        return added, lambda result: {**result, word: factor}, f'{{**result, "{word}": {factor}}}'
+        said = f'Add the key "{word}" with the value {add} to the result.'
+        return said, lambda result: {**result, word: add}, f'{{**result, "{word}": {add}}}'
     return "", lambda result: result, "result"

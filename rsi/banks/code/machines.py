@@ -11,7 +11,7 @@ from rsi.banks.content import words
 
 @module
 def wrapping_counter(rng: random.Random) -> Module:
-    start, step, top = rng.randint(0, 5), rng.randint(2, 4), rng.randint(9, 15)
+    start, step, top = rng.randint(-9, 5), rng.randint(2, 4), rng.randint(9, 15)
     methods = {
         "up()": f"adds {step} and returns the count; a count above {top} becomes {start} instead",
         "down()": f"takes 1 away and returns the count, but never below {start}",
@@ -101,11 +101,11 @@ def balance(self):
 
 @module
 def turnstile(rng: random.Random) -> Module:
-    price = rng.randint(2, 4)
+    price, opened = rng.randint(2, 4), words(rng, 1)[0]
     methods = {
-        "coin()": f'pays 1: after {price} coins since it was last locked it is "open"; returns "open" or "locked"',
-        "push()": 'returns True where it is "open", and locks it; else returns False',
-        "lost()": 'returns how many coins were paid while it was "open"; those do not count for the next time',
+        "coin()": f'pays 1: after {price} coins since it was locked it is "{opened}"; returns "{opened}" or "locked"',
+        "push()": f'returns True where it is "{opened}", and locks it; else returns False',
+        "lost()": f'returns how many coins were paid while it was "{opened}"; those do not count for the next time',
     }
     source = f"""
 def __init__(self):
@@ -115,7 +115,7 @@ def coin(self):
         self.more += 1
     else:
         self.n += 1
-    return "open" if self.n == {price} else "locked"
+    return "{opened}" if self.n == {price} else "locked"
 def push(self):
     was, self.n = self.n, 0 if self.n == {price} else self.n
     return was == {price}
@@ -128,13 +128,13 @@ def lost(self):
         made: list[Any] = []
         for name, _ in steps:
             if name == "coin":
-                lost += state == "open"
+                lost += state == opened
                 paid += state == "locked"
-                state = "open" if paid >= price else "locked"
+                state = opened if paid >= price else "locked"
                 made.append(state)
             elif name == "push":
-                made.append(state == "open")
-                paid, state = (0, "locked") if state == "open" else (paid, state)
+                made.append(state == opened)
+                paid, state = (0, "locked") if state == opened else (paid, state)
             else:
                 made.append(lost)
         return made
@@ -151,7 +151,7 @@ def lost(self):
 
 @module
 def score_board(rng: random.Random) -> Module:
-    bonus, every = rng.randint(2, 9), rng.randint(2, 3)
+    bonus, every = rng.randint(2, 99), rng.randint(2, 3)
     methods = {
         "win(name)": f"gives name 1 point, and {bonus} instead for each {every}. win of that name; returns its points",
         "leader()": "returns the name with the most points, of several the alphabetically first; None for none",

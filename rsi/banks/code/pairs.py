@@ -18,7 +18,7 @@ def stubs(one: str, rule: str, two: str, other: str) -> str:
 
 @module
 def encode_decode(rng: random.Random) -> Module:
-    mark, k = rng.choice("*#+"), rng.randint(2, 9)
+    mark, k = rng.choice("*#+"), rng.randint(2, 99)
     given = stubs(
         "NAME(text)",
         f'Return the code numbers (ord) of the characters of text plus {k}, as strings joined by "{mark}".',
@@ -38,7 +38,7 @@ def encode_decode(rng: random.Random) -> Module:
 
 @module
 def score_and_rank(rng: random.Random) -> Module:
-    vowel, other = rng.randint(3, 6), rng.randint(1, 2)
+    vowel, other = rng.randint(13, 40), rng.randint(1, 12)
     given = stubs(
         "NAME(word)",
         f"Return the score of word: {vowel} for each of its characters aeiou, {other} for each other one.",
@@ -61,7 +61,7 @@ def score_and_rank(rng: random.Random) -> Module:
 
 @module
 def check_and_filter(rng: random.Random) -> Module:
-    low, step = rng.randint(-10, 10), rng.randint(2, 5)
+    low, step = rng.randint(-30, 30), rng.randint(2, 5)
     given = stubs(
         "NAME(number)",
         f"Return whether number is above {low} and number - {low} is divisible by {step}.",

@@ -132,7 +132,7 @@ def local_peaks(rng: random.Random) -> Spec:
         triples = enumerate(zip(items, items[1:], items[2:], strict=False), 1)
         return [i for i, (a, b, c) in triples if b - a >= more and b - c >= more]
 
-    return Spec("ITEMS", rule, body, expect, numbers(rng))
+    return Spec("ITEMS", rule, body, expect, [*numbers(rng), [1, 1 + more, 1, more, 0], [0, 9, 2, 30, 3]])
 
 
 @pure
