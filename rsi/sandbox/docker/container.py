@@ -34,6 +34,7 @@ class DockerSandbox(BubblewrapSandbox):
     """Made by `Docker.open`."""
 
     container: Any = None
+    container_id = ""
 
     async def close(self) -> None:
         """See rsi.ports.Sandbox. The container is gone when this returns, cancelled or not it will be."""

@@ -77,7 +77,7 @@ class Docker:
         os.write(write, json.dumps({"child-pid": pid}).encode())
         os.close(write)
         sandbox = DockerSandbox(launch.Started(Contained(pid), info=read, **ends.fds), None)
-        sandbox.container = container
+        sandbox.container, sandbox.container_id = container, container.id
         try:
             await sandbox.start()
         except BaseException:
