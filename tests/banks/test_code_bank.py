@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 import shlex
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from rsi.banks.catalogue import load_catalogue
 from rsi.banks.certify import certify
 from rsi.banks.code import CODE
+from rsi.banks.code.forms import PARAMETERS
 from rsi.banks.generated import open_bank
 from rsi.banks.instance import Instance
 from rsi.banks.near import SealedScan
@@ -124,3 +126,18 @@ def test_documents_and_catalogue_load_and_show_no_task(code_bank):
     assert {name for edit in edits for name in edit.families} <= set(code_bank.open_families)
     requests = {task.request for split in ("train", "selection", "sealed") for task in code_bank.tasks(split)}
     assert not requests & {exemplar.request for exemplar in default.exemplars}
+
+
+def rules(task) -> tuple[str, str]:
+    """What the docstrings say, without names that vary, shown examples and purpose."""
+    text = "\n".join(line for line in task.files["solution.py"].splitlines() if not line.startswith("#"))
+    for name in re.findall(r"'(\w+)'", task.request):
+        text = text.replace(name, "_")
+    slots = {name: slot for slot, pool in PARAMETERS.items() for name in pool}
+    return task.recipe.family, re.sub(r"\w+", lambda word: slots.get(word[0], word[0]), text)
+
+
+def test_open_and_sealed_tasks_hardly_ever_state_the_same_rules(code_bank):
+    seen = {rules(task) for split in ("train", "selection") for task in code_bank.tasks(split)}
+    sealed = [rules(task) for task in code_bank.tasks("sealed") if not task.held_out]
+    assert sum(one in seen for one in sealed) <= 0.05 * len(sealed)
