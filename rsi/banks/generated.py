@@ -20,12 +20,13 @@ from rsi.banks.reason import REASON
 from rsi.banks.salt import salt_digest
 from rsi.banks.shell import SHELL
 from rsi.banks.talk import TALK
+from rsi.banks.ui import UI
 from rsi.errors import UserError
 from rsi.ids import canonical, digest, digest_file, digest_tree, seed_of
 from rsi.ports import SandboxProvider
 from rsi.types import OpenTask, Recipe, Split, Task, TaskKey
 
-TABLES: Mapping[str, Table] = {"shell": SHELL, "reason": REASON, "talk": TALK, "code": CODE}
+TABLES: Mapping[str, Table] = {"shell": SHELL, "reason": REASON, "talk": TALK, "code": CODE, "ui": UI}
 SEALED_SHARE, SELECTION_SHARE = 0.4, 0.4  # of contents; of what is open
 TRIES = 2000  # drafts until one falls into the wanted split
 REPEATS = 60  # drafts in a row that were there before: the family has no more
