@@ -68,7 +68,7 @@ class ScriptedModel:
     async def generate(self, request: ModelRequest) -> Completion:
         """UserError where no rule fits. `choices` narrow a rule's replies, and are drawn from where none is left."""
         if request.tools:
-            raise UserError("scripted model: it calls no native tools; set 'rsi.protocol' to \"text\" or \"repl\"")
+            raise UserError('scripted model: it calls no native tools; set \'rsi.protocol\' to "text" or "repl"')
         prompt = _prompt(request)
         rule = next((rule for rule in self._table.rules if rule.fits(request.messages)), None)
         if rule is None:

@@ -4,6 +4,7 @@ import json
 import os
 import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -42,8 +43,9 @@ class EngineProcess:
         """Returns the address once requests are served, about 10 seconds later; at once where it runs already.
 
         Raises UserError (model cannot be loaded) and InfrastructureError (it died or did not come up)."""
-        if self.pid is not None:
+        if self.pid is not None and self._answers():
             return self.address
+        self.stop()  # what has been killed lives on for a moment, without its socket
         self._folder.mkdir(mode=0o700, exist_ok=True)
         Path(self.address).unlink(missing_ok=True)
         spec = {"socket": self.address, "folder": str(self._model.path), "digest": self._model.digest}
@@ -73,6 +75,10 @@ class EngineProcess:
                 self._process.wait()
             self._process = None
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as link:
+            return link.connect_ex(self.address) == 0
 
     def _greet(self, spec: dict[str, str], log: Path) -> None:
         process = self._process

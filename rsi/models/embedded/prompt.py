@@ -27,7 +27,7 @@ class Renderer:
         break that prefix (it trims, reorders or rewrites earlier turns)."""
         if request.tools:
             raise UserError(
-                "model: its chat template knows no native tools; set 'rsi.protocol' to \"text\" or \"repl\", or serve "
+                'model: its chat template knows no native tools; set \'rsi.protocol\' to "text" or "repl", or serve '
                 "a model that has them behind an OpenAI-compatible URL"
             )
         if "" in request.choices:
