@@ -34,6 +34,7 @@ def cli() -> typer.Typer:
     return app
 
 
+@pytest.mark.slow
 def test_the_readmes_page_holds(tmp_path, monkeypatch):
     """The commands of "Bring your own tasks", as far as they need no model."""
     monkeypatch.chdir(tmp_path)
