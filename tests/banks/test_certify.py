@@ -58,6 +58,7 @@ async def test_a_sample_of_each_bank_is_certified(bank: GeneratedBank, sandbox_p
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 async def test_every_task_and_difficulty_is_certified(bank: GeneratedBank, sandbox_provider):
     kept: list[Certificate] = []
     prove = prover(CheckVerifier(sandbox_provider), sandbox_provider)
