@@ -94,24 +94,20 @@ def settle(settings: RunSettings, say: Say) -> RunSettings:
     """The settings as they hold on this machine: those of the fallback bank where the bank cannot be run. UserError,
     before a model is fetched or loaded, where a file that they name is missing or malformed."""
     place = asyncio.run(find_place(settings, say))
-    _inputs(place)
-    return settled(place)
+    return _inputs(place)[3]
 
 
-def settled(place: Place) -> RunSettings:
-    """The settings with the model that the document names, where they leave it to the document."""
-    return founding(place.settings, start_document(place.settings.start, bank_folder(place.settings.bank)))[1]
-
-
-def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document]:
-    """Contract, catalogue and founding document."""
+def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document, RunSettings]:
+    """Contract, catalogue, founding document, and the settings with the model that the document names, where they
+    leave it to the document."""
     folder = bank_folder(place.settings.bank)
     contract = load_contract(inside(place.settings.contract))
     if contract.evaluation.bank not in (None, place.bank.definition.name):
         raise UserError(f"contract '{contract.name}' is for bank '{contract.evaluation.bank}', not '{folder.name}'")
-    document, _ = founding(place.settings, start_document(place.settings.start, folder))
+    document, settings = founding(place.settings, start_document(place.settings.start, folder))
     known = set(place.bank.definition.families)  # the run may have cut the bank
-    return contract, [edit for edit in load_catalogue(folder) if set(edit.families) <= known], document
+    edits = [edit for edit in load_catalogue(folder) if set(edit.families) <= known]
+    return contract, edits, document, settings
 
 
 @asynccontextmanager
@@ -120,9 +116,7 @@ async def open_run(
 ) -> AsyncIterator[Cycle]:
     """The cycle of a lineage, under its lease. UserError or LeaseHeld before anything is drawn."""
     place = await find_place(settings, say)
-    settings = place.settings
-    contract, catalogue, document = _inputs(place)
-    settings = settled(place)
+    contract, catalogue, document, settings = _inputs(place)
     place = Place(settings, place.bank, place.provider)
     with ExitStack() as stack:
         database = open_database()
