@@ -79,9 +79,11 @@ class ScriptedModel:
         text, share = _choose(replies, request)
         text, cut = through_stop(text, request.stop), request.sampling.max_new_tokens
         sampled = text.encode()
-        finish, limited = ("length", sampled[:cut]) if len(sampled) > cut and not request.choices else ("stop", sampled)
+        finish, limited = "stop", sampled
+        if len(sampled) > cut and not request.choices:  # a character cut in two would not come back as the same bytes
+            finish, limited = "length", sampled[:cut].decode(errors="ignore").encode()
         return Completion(
-            text=limited.decode(errors="replace"),
+            text=limited.decode(),
             prompt_ids=prompt,
             token_ids=tuple(limited),
             logprobs=(math.log(share) / len(sampled),) * len(limited) if sampled else (),

@@ -60,6 +60,10 @@ def test_a_generation_on_a_bank_of_ones_own(tmp_path):
     code.write_text(code.read_text().replace(good, broken))
     settings = tmp_path / "settings.toml"
     settings.write_text(SETTINGS.format(bank=bank))
+    (tmp_path / "home").mkdir()
+    salt = tmp_path / "home/salt"  # a known one, with which some of the sealed tasks that are drawn are broken ones
+    salt.write_bytes(bytes(32))
+    salt.chmod(0o600)
     table = make_table(tmp_path, bank, Bubblewrap())
     exit_code, out, err = finish(rsi(tmp_path / "home", "run", str(settings), "--model", f"scripted:{table}"))
     assert exit_code == 0, err

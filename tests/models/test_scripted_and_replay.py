@@ -49,6 +49,12 @@ async def test_weights_are_frequencies_and_log_probabilities(model):
     }
 
 
+async def test_a_cut_reply_ends_with_a_whole_character(tmp_path):
+    (tmp_path / "table.json").write_text('{"rules": [{"replies": [["aé", 1]]}]}')
+    cut = await ScriptedModel(load_table(tmp_path / "table.json")).generate(ask(tokens=2))
+    assert (cut.text, cut.token_ids, cut.finish) == ("a", (97,), "length")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
