@@ -1,17 +1,20 @@
 """Pairs, and which of them is champion: an append-only ledger, changed only under the lineage's lease."""
 
 import time
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, insert, select
 
 from rsi.errors import IntegrityError, LeaseHeld, UserError
 from rsi.registry.engine import Database
 from rsi.registry.lease import Lease
+from rsi.registry.ledger import anchor, write
 from rsi.registry.models import looks, pairs, promotions, verdicts
 from rsi.registry.store import body
 from rsi.types import PairRecord, Record
+
+T = TypeVar("T")
 
 
 class Promotion(Record):
@@ -29,10 +32,10 @@ class Promotion(Record):
 
 class Champions:
     """ports.Registry over a database. `start`, `promote` and `rollback` need the lease of their lineage and check it in
-    the transaction that writes; reading and publishing need none."""
+    the transaction that writes, which also writes the ledger, signed with `key`; reading and publishing need none."""
 
-    def __init__(self, database: Database, lease: Lease | None = None) -> None:
-        self._database, self._lease = database, lease
+    def __init__(self, database: Database, lease: Lease | None = None, key: bytes | None = None) -> None:
+        self._database, self._lease, self._key = database, lease, key
 
     def publish(self, record: PairRecord) -> None:
         """Register a pair. The same record again changes nothing; one with more evidence becomes the pair's record."""
@@ -46,10 +49,10 @@ class Champions:
             if _champion(connection, record.lineage) is not None:
                 return False
             _publish(connection, record)
-            _append(connection, record.lineage, record.pair.digest, kind="start", reason="the first champion")
+            self._append(connection, record.lineage, record.pair.digest, kind="start", reason="the first champion")
             return True
 
-        return self._database.write(work)
+        return self._anchored(record.lineage, work)
 
     def promote(self, lineage: str, pair: str, look: str) -> bool:
         """Make `pair` champion because the verdict on `look` says promote. False where that look has promoted already.
@@ -74,10 +77,10 @@ class Champions:
                 )
             if _record(connection, lineage, pair) is None:
                 raise IntegrityError(f"lineage '{lineage}': pair {pair[:12]} is not published")
-            _append(connection, lineage, pair, kind="promotion", look=look, reason="the verdict on this look")
+            self._append(connection, lineage, pair, kind="promotion", look=look, reason="the verdict on this look")
             return True
 
-        return self._database.write(work)
+        return self._anchored(lineage, work)
 
     def rollback(self, lineage: str, to: str, reason: str = "") -> PairRecord:
         """Make an earlier champion (its digest or a unique beginning of it) champion again: one more row, none removed.
@@ -96,13 +99,13 @@ class Champions:
                 )
             if past[0] == current:
                 raise UserError(f"rollback of '{lineage}' to '{to}': this pair is champion already")
-            _append(connection, lineage, past[0], kind="rollback", reason=reason or "asked for by a person")
+            self._append(connection, lineage, past[0], kind="rollback", reason=reason or "asked for by a person")
             record = _record(connection, lineage, past[0])
             if record is None:
                 raise IntegrityError(f"lineage '{lineage}': champion {past[0][:12]} has no record")
             return record
 
-        return self._database.write(work)
+        return self._anchored(lineage, work)
 
     def current(self, lineage: str) -> PairRecord | None:
         """The champion's record, or None for a lineage that has not started."""
@@ -131,6 +134,16 @@ class Champions:
             raise LeaseHeld(f"lineage '{lineage}': its champion may be changed only under its lease; take it first")
         self._lease.check(connection, lineage)
 
+    def _anchored(self, lineage: str, work: Callable[[Connection], T]) -> T:
+        found = self._database.write(work)
+        anchor(self._database, lineage)
+        return found
+
+    def _append(self, connection: Connection, lineage: str, pair: str, **columns: Any) -> None:
+        columns |= {"lineage": lineage, "pair": pair, "previous": _champion(connection, lineage), "at": time.time()}
+        row = connection.execute(insert(promotions).values(columns).returning(*promotions.c)).one()
+        write(connection, lineage, "promotion", Promotion.model_validate(dict(row._mapping)), self._key)
+
 
 def _publish(connection: Connection, record: PairRecord) -> None:
     name = record.digest
@@ -149,10 +162,3 @@ def _record(connection: Connection, lineage: str, pair: str) -> PairRecord | Non
     query = select(pairs.c.body).where(pairs.c.lineage == lineage, pairs.c.pair == pair)
     found = connection.scalar(query.order_by(pairs.c.seq.desc()).limit(1))
     return PairRecord.model_validate_json(found) if found is not None else None
-
-
-def _append(connection: Connection, lineage: str, pair: str, **columns: Any) -> None:
-    previous = _champion(connection, lineage)
-    connection.execute(
-        insert(promotions).values(lineage=lineage, pair=pair, previous=previous, at=time.time(), **columns)
-    )

@@ -14,7 +14,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
@@ -33,6 +33,7 @@ class Database:
         self._engine = engine
         self._writing = engine.execution_options(rsi_write=True)
         self.where = engine.url.database or engine.url.render_as_string()
+        self.anchors = anchors_of(engine.url)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one consistent snapshot. Raises UserError where the store cannot be read."""
@@ -64,6 +65,12 @@ class Database:
 
 def default_url() -> str:
     return f"sqlite:///{home() / 'store.db'}"
+
+
+def anchors_of(url: URL) -> Path:
+    """The folder of the ledger's anchors: beside the file of an SQLite store, else under RSI_HOME."""
+    beside = url.get_backend_name() == "sqlite" and url.database
+    return (Path(beside).absolute().parent if beside else home()) / "anchors"
 
 
 def open_database(url: str | None = None) -> Database:

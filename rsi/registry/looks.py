@@ -1,52 +1,54 @@
 """Looks at the sealed split, recorded before they are scored, and the verdicts that came of them."""
 
+import json
+import math
 import time
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection, insert, or_, select
+from sqlalchemy import Connection, insert, select
 
 from rsi.errors import IntegrityError, UserError
 from rsi.registry.engine import Database
 from rsi.registry.lease import Lease
+from rsi.registry.ledger import anchor, write
 from rsi.registry.models import looks, verdicts
 from rsi.registry.store import body
 from rsi.types import Look, Verdict
 
 
 class Looks:
-    """With a lease, what is written is written only while it is still the newest of its lineage."""
+    """With a lease, what is written is written only while it is still the newest of its lineage. `key` signs."""
 
-    def __init__(self, database: Database, lease: Lease | None = None) -> None:
-        self._database, self._lease = database, lease
+    def __init__(self, database: Database, lease: Lease | None = None, key: bytes | None = None) -> None:
+        self._database, self._lease, self._key = database, lease, key
 
     def open(self, look: Look) -> Verdict | None:
         """Record a look durably. The same look again resumes it, or gives the verdict that it has. UserError for
-        another one in the same generation or at the same sealed shard, whatever changed since: no shard is looked at
-        twice."""
+        another one in the same generation, whatever changed since, or at a sealed shard that has had its looks.
+        IntegrityError where the look takes another sum than the lineage's looks have spent."""
 
         def work(connection: Connection) -> None:
             if self._lease is not None:
                 self._lease.check(connection, look.lineage)
-            same = or_(looks.c.sealed == look.sealed, looks.c.generation == look.generation)
-            present = connection.execute(select(looks).where(looks.c.lineage == look.lineage, same)).all()
-            if [row.digest for row in present] == [look.digest]:
+            if connection.scalar(select(looks.c.digest).where(looks.c.digest == look.digest)) is not None:
                 return
-            if present:
-                raise UserError(
-                    f"lineage '{look.lineage}': generation {present[0].generation} has had its look at this shard "
-                    f"(candidate {present[0].candidate[:12]}), and there is no second look; restore the "
-                    "contract, the seed and the gate settings that it was opened with, and run again"
-                )
+            past = connection.execute(select(looks).where(looks.c.lineage == look.lineage)).all()
+            _check_generation(look, past)
+            _check_shard(look, past)
+            _check_spent(look, past)
             row = look.model_dump(include={"lineage", "generation", "champion", "candidate", "sealed"})
             connection.execute(insert(looks).values(**row, digest=look.digest, opened_at=time.time(), body=body(look)))
+            write(connection, look.lineage, "look", look, self._key)
 
         self._database.write(work)
+        anchor(self._database, look.lineage)
         return self.verdict(look.digest)
 
     def close(self, verdict: Verdict) -> None:
         """Record the verdict of its look, once. Raises IntegrityError where the look is unknown or judged otherwise."""
 
-        def work(connection: Connection) -> None:
+        def work(connection: Connection) -> str:
             lineage = connection.scalar(select(looks.c.lineage).where(looks.c.digest == verdict.look))
             if lineage is None:
                 raise IntegrityError(f"verdict on look '{verdict.look}': no such look was recorded")
@@ -56,7 +58,7 @@ class Looks:
             if present is not None:
                 if present != body(verdict):
                     raise IntegrityError(f"look {verdict.look} has another verdict already")
-                return
+                return str(lineage)
             row = {
                 "look": verdict.look,
                 "decision": verdict.decision,
@@ -64,8 +66,10 @@ class Looks:
                 "body": body(verdict),
             }
             connection.execute(insert(verdicts).values(**row))
+            write(connection, lineage, "verdict", verdict, self._key)
+            return str(lineage)
 
-        self._database.write(work)
+        anchor(self._database, self._database.write(work))
 
     def verdict(self, look: str) -> Verdict | None:
         query = select(verdicts.c.body).where(verdicts.c.look == look)
@@ -77,3 +81,33 @@ class Looks:
         query = select(looks.c.body).where(looks.c.lineage == lineage).order_by(looks.c.opened_at)
         found = self._database.read(lambda connection: connection.scalars(query).all())
         return [Look.model_validate_json(item) for item in found]
+
+
+def _check_generation(look: Look, past: Sequence[Any]) -> None:
+    for row in past:
+        if row.generation == look.generation:
+            raise UserError(
+                f"lineage '{look.lineage}': generation {row.generation} has had its look at a sealed shard "
+                f"(candidate {row.candidate[:12]}), and there is no second look; restore the "
+                "contract, the seed and the gate settings that it was opened with, and run again"
+            )
+
+
+def _check_shard(look: Look, past: Sequence[Any]) -> None:
+    """What an earlier contract allowed at this shard still binds: a later one cannot reopen it."""
+    had = [json.loads(row.body).get("shard_looks", 1) for row in past if row.sealed == look.sealed]
+    if had and len(had) >= (allowed := min(*had, look.shard_looks)):
+        raise UserError(
+            f"lineage '{look.lineage}': sealed shard {look.sealed[:12]} has had {len(had)} of the {allowed} looks that "
+            "its contract allows, and is retired; give the bank fresh sealed tasks"
+        )
+
+
+def _check_spent(look: Look, past: Sequence[Any]) -> None:
+    spent = math.fsum(json.loads(row.body).get("alpha", 0.0) for row in past)
+    stated = look.model_dump().get("spent", 0.0)
+    if not math.isclose(stated, spent, abs_tol=1e-12):
+        raise IntegrityError(
+            f"lineage '{look.lineage}': the look of generation {look.generation} says that {stated:g} of the error "
+            f"budget is spent, the recorded looks have spent {spent:g}"
+        )

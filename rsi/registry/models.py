@@ -76,7 +76,7 @@ pairs = Table(
     Index("pairs_pair", "lineage", "pair"),
 )
 
-# One look a generation and a sealed shard, by one candidate.
+# One look a generation. How many there may be at one sealed shard is the contract's to say.
 looks = Table(
     "looks",
     metadata,
@@ -88,8 +88,8 @@ looks = Table(
     Column("sealed", DIGEST, nullable=False),
     Column("opened_at", Float, nullable=False),
     Column("body", Text, nullable=False),
-    UniqueConstraint("lineage", "sealed"),
     UniqueConstraint("lineage", "generation"),
+    Index("looks_sealed", "lineage", "sealed"),
 )
 
 verdicts = Table(
@@ -114,6 +114,20 @@ promotions = Table(
     Column("reason", Text, nullable=False),
     Column("at", Float, nullable=False),
     Index("promotions_lineage", "lineage", "seq"),
+)
+
+# Append-only: one hash chain a lineage (rsi/gate/ledger.py) over looks, verdicts, reviews, promotions and canaries.
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("lineage", NAME, primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("previous", DIGEST, nullable=False),
+    Column("hash", DIGEST, nullable=False),
+    Column("signature", DIGEST),
 )
 
 # The row stays when a lease is given back: its token only ever grows. `pid` is NULL where nobody holds it.

@@ -17,6 +17,7 @@ class Look(Record):
     champion: str
     candidate: str
     contract: str
+    shard_looks: int = 1  # at one sealed shard, as the contract allows
     sealed: str  # digest of the sealed shard
     attempts: tuple[str, ...]  # owed: "run seed/purpose/pair/task/draw"; with the lineage these decide the seeds
 

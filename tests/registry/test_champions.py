@@ -144,10 +144,11 @@ def test_a_look_is_recorded_once_and_its_shard_shown_once(looks):
     look = make_look(OLD, NEW)
     looks.open(look)
     looks.open(look)
-    changes = ({"candidate": "other"}, {"attempts": ("other",)}, {"sealed": "fewer tasks"}, {"generation": 5})
-    for change in changes:
+    for change in ({"candidate": "other"}, {"attempts": ("other",)}, {"sealed": "fewer tasks"}):
         with pytest.raises(UserError, match="no second look"):
             looks.open(look.model_copy(update=change))
+    with pytest.raises(UserError, match="1 of the 1 looks"):
+        looks.open(look.model_copy(update={"generation": 5}))
     looks.open(make_look(OLD, NEW, 2))
     assert looks.of("main") == [look, make_look(OLD, NEW, 2)]
 

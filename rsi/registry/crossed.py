@@ -1,0 +1,73 @@
+"""The tables against the ledger: a row of looks, verdicts or promotions that was edited, removed or added outside."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+
+from rsi.gate.ledger import Entry
+from rsi.ids import digest
+from rsi.registry.models import looks, promotions, verdicts
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Mirrored:
+    """A kind of entry that has a row too. `key` names the row; of an entry its `columns` follow from the body."""
+
+    kind: str
+    key: str
+    columns: tuple[str, ...]
+    rows: Select[Any]
+
+
+KINDS = (
+    Mirrored("look", "digest", ("lineage", "generation", "champion", "candidate", "sealed", "body"), select(looks)),
+    Mirrored(
+        "verdict",
+        "look",
+        ("decision", "body"),
+        select(verdicts, looks.c.lineage).join_from(verdicts, looks, verdicts.c.look == looks.c.digest),
+    ),
+    Mirrored("promotion", "seq", ("lineage", "pair", "previous", "kind", "look", "reason", "at"), select(promotions)),
+)
+
+
+def disagreements(connection: Connection, lineage: str, entries: Sequence[Entry]) -> Iterator[str]:
+    """One plain line for each row and entry that do not say the same."""
+    for what in KINDS:
+        kept = {}
+        for entry in entries:
+            if entry.kind == what.kind and (values := _said(entry)) is not None:
+                if (name := str(values.get(what.key))) in kept:
+                    yield f"{what.kind} {name[:12]} stands twice in the ledger, the second time as entry {entry.seq}"
+                kept[name] = values
+        column = promotions.c.lineage if what.kind == "promotion" else looks.c.lineage
+        found = connection.execute(what.rows.where(column == lineage)).mappings()
+        rows = {str(row[what.key]): dict(row) for row in found}
+        for name in sorted(kept.keys() | rows.keys()):
+            yield from _compared(what, name, kept.get(name), rows.get(name))
+
+
+def _said(entry: Entry) -> Values | None:
+    """What an entry's row must hold; None where its body is no JSON object."""
+    try:
+        content = json.loads(entry.body)
+    except ValueError:
+        return None
+    return {**content, "digest": digest(content), "body": entry.body} if isinstance(content, dict) else None
+
+
+def _compared(what: Mirrored, name: str, said: Values | None, row: Values | None) -> Iterator[str]:
+    title = f"{what.kind} {name[:12]}"
+    if said is None:
+        yield f"{title} has a row but no entry in the ledger: it was added outside, or its entry is forged"
+    elif row is None:
+        yield f"{title} stands in the ledger but has no row: the row was removed"
+    else:
+        for column in what.columns:
+            if said.get(column) != row[column]:
+                yield f"{title}: '{column}' of its row differs from its entry in the ledger: it was changed"

@@ -1,0 +1,110 @@
+"""The ledger as it is stored: table `ledger`, written in the transactions of what it records, its head anchored in a
+file outside the store after each commit."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Connection, insert, select
+
+from rsi.errors import IntegrityError
+from rsi.gate.ledger import Anchor, Entry, append, faults
+from rsi.registry import anchors
+from rsi.registry.crossed import disagreements
+from rsi.registry.engine import Database
+from rsi.registry.lease import Lease
+from rsi.registry.models import leases, ledger
+from rsi.registry.store import body
+from rsi.types import Record
+
+
+class Ledger:
+    """A lineage's chain. With a lease, entries are written only while it is still the newest; with a key, signed."""
+
+    def __init__(self, database: Database, lease: Lease | None = None, key: bytes | None = None) -> None:
+        self._database, self._lease, self._key = database, lease, key
+
+    def append(self, lineage: str, kind: str, record: Record) -> Entry:
+        """Record something of which the ledger alone is the store (a review, a canary). Raises LeaseHeld where the
+        lease was lost, IntegrityError where the chain is signed and there is no key, or the other way round."""
+
+        def work(connection: Connection) -> Entry:
+            if self._lease is not None:
+                self._lease.check(connection, lineage)
+            return write(connection, lineage, kind, record, self._key)
+
+        entry = self._database.write(work)
+        anchor(self._database, lineage)
+        return entry
+
+    def entries(self, lineage: str, kind: str | None = None) -> Sequence[Entry]:
+        """The entries of a lineage (of one kind), oldest first. IntegrityError where one cannot be read as such."""
+        found = self._database.read(lambda connection: chain(connection, lineage))
+        return [entry for entry in found if kind in (None, entry.kind)]
+
+    def verify(self, lineage: str) -> list[str]:
+        """What is wrong with the chain, its anchor, or the rows that it vouches for, one plain line each."""
+        try:
+            kept = anchors.read(self._database.anchors, lineage)
+            entries, crossed = self._database.read(lambda connection: _crossed(connection, lineage))
+        except IntegrityError as error:
+            return [str(error)]
+        found = faults(lineage, entries, kept, self._key, now=time.time())
+        if kept is None and len(entries) > 1:
+            found.append(f"the anchor {anchors.anchor_file(self._database.anchors, lineage)} is gone")
+        return found + crossed
+
+    def head(self, lineage: str) -> Anchor | None:
+        """The newest entry's place and hash; None for a lineage that has no entry."""
+        last = self._database.read(lambda connection: newest(connection, lineage))
+        return Anchor(lineage=lineage, seq=last.seq, hash=last.hash) if last is not None else None
+
+
+def write(connection: Connection, lineage: str, kind: str, record: Record, key: bytes | None = None) -> Entry:
+    """Append to the lineage's chain within a transaction; call `anchor` when it is committed. See `gate.ledger.append`
+    for what raises."""
+    _alone(connection, lineage)
+    entry = append(newest(connection, lineage), lineage, kind, body(record), time.time(), key)
+    connection.execute(insert(ledger).values(**entry.model_dump()))
+    return entry
+
+
+def anchor(database: Database, lineage: str) -> None:
+    """Move the lineage's anchor to the head of what is committed. Within a transaction that writes nothing, so that of
+    two processes none puts an older head over a newer one."""
+
+    def work(connection: Connection) -> None:
+        _alone(connection, lineage)
+        if (last := newest(connection, lineage)) is not None:
+            anchors.advance(database.anchors, Anchor(lineage=lineage, seq=last.seq, hash=last.hash))
+
+    database.write(work)
+
+
+def chain(connection: Connection, lineage: str) -> list[Entry]:
+    query = select(ledger).where(ledger.c.lineage == lineage).order_by(ledger.c.seq)
+    return [_entry(row) for row in connection.execute(query)]
+
+
+def _crossed(connection: Connection, lineage: str) -> tuple[list[Entry], list[str]]:
+    entries = chain(connection, lineage)
+    return entries, list(disagreements(connection, lineage, entries))
+
+
+def newest(connection: Connection, lineage: str) -> Entry | None:
+    query = select(ledger).where(ledger.c.lineage == lineage).order_by(ledger.c.seq.desc()).limit(1)
+    row = connection.execute(query).one_or_none()
+    return _entry(row) if row is not None else None
+
+
+def _alone(connection: Connection, lineage: str) -> None:
+    """SQLite's writers are alone anyway; elsewhere the lease's row is what writers of one chain wait for."""
+    connection.execute(select(leases.c.token).where(leases.c.lineage == lineage).with_for_update())
+
+
+def _entry(row: Any) -> Entry:
+    try:
+        return Entry.model_validate(dict(row._mapping))
+    except ValidationError:
+        raise IntegrityError(f"ledger of '{row.lineage}': entry {row.seq} is damaged") from None

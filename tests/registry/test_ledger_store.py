@@ -1,0 +1,217 @@
+"""The ledger on the real store: written with what it records, anchored outside, checked against the tables."""
+
+import json
+import sqlite3
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from registry_records import make_look, make_record, make_verdict
+
+from rsi.errors import IntegrityError, LeaseHeld, UserError
+from rsi.registry import anchors
+from rsi.registry.champions import Champions
+from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
+from rsi.registry.ledger import Ledger
+from rsi.registry.looks import Looks
+from rsi.types import Record
+
+OLD, NEW = make_record("a0"), make_record("a1", 1)
+KEY = b"a key of the operator"
+
+
+class Note(Record):
+    text: str
+
+
+@pytest.fixture
+def lease(database):
+    return acquire(database, "main")
+
+
+@pytest.fixture
+def ledger(database, lease):
+    return Ledger(database, lease)
+
+
+def promoted(database, lease, key=None):
+    """A start, a look, a verdict and a promotion: four entries."""
+    champions, looks, look = Champions(database, lease, key), Looks(database, lease, key), make_look(OLD, NEW)
+    champions.start(OLD)
+    champions.publish(NEW)
+    looks.open(look)
+    looks.close(make_verdict(look))
+    champions.promote("main", NEW.pair.digest, look.digest)
+    return look
+
+
+def test_what_is_recorded_stands_in_the_ledger_in_order(database, lease, ledger):
+    look = promoted(database, lease)
+    Champions(database, lease).rollback("main", OLD.pair.digest, "why not")
+    entries = ledger.entries("main")
+    assert [entry.kind for entry in entries] == ["promotion", "look", "verdict", "promotion", "promotion"]
+    assert [entry.seq for entry in entries] == [1, 2, 3, 4, 5]
+    assert json.loads(entries[1].body)["candidate"] == NEW.pair.digest
+    assert json.loads(entries[2].body) == make_verdict(look).model_dump(mode="json")
+    assert [json.loads(entry.body)["kind"] for entry in ledger.entries("main", "promotion")] == [
+        "start",
+        "promotion",
+        "rollback",
+    ]
+    assert ledger.verify("main") == [] and ledger.entries("other") == [] and ledger.verify("other") == []
+
+
+def test_the_same_again_adds_no_entry(database, lease, ledger):
+    look = promoted(database, lease)
+    Looks(database, lease).open(look)
+    Looks(database, lease).close(make_verdict(look))
+    assert Champions(database, lease).promote("main", NEW.pair.digest, look.digest) is False
+    assert Champions(database, lease).start(OLD) is False
+    assert len(ledger.entries("main")) == 4
+
+
+def test_what_fails_leaves_neither_row_nor_entry(database, lease, ledger):
+    promoted(database, lease, None)
+    signed = Looks(database, lease, KEY)
+    with pytest.raises(IntegrityError, match="began without a key"):
+        signed.open(make_look(OLD, NEW, 2))
+    assert len(signed.of("main")) == 1 and len(ledger.entries("main")) == 4 and ledger.verify("main") == []
+
+
+def test_reviews_and_canaries_live_in_the_ledger_alone(database, lease, ledger):
+    entry = ledger.append("main", "review", Note(text="fine"))
+    assert Note.model_validate_json(ledger.entries("main", "review")[0].body) == Note(text="fine")
+    assert ledger.head("main").hash == entry.hash and ledger.head("other") is None
+    acquired = acquire(database, "other")
+    with pytest.raises(LeaseHeld):
+        Ledger(database, acquired).append("main", "review", Note(text="of another"))
+    assert Ledger(database).append("main", "review", Note(text="by a person, beside a run")).seq == 2
+
+
+def test_the_anchor_follows_each_commit_and_never_goes_back(database, lease, ledger, tmp_path):
+    promoted(database, lease)
+    kept = anchors.read(tmp_path / "anchors", "main")
+    assert (kept.seq, kept.hash) == (4, ledger.head("main").hash)
+    anchors.advance(tmp_path / "anchors", kept.model_copy(update={"seq": 3, "hash": "older"}))
+    anchors.advance(tmp_path / "anchors", kept.model_copy(update={"hash": "another"}))
+    assert anchors.read(tmp_path / "anchors", "main") == kept
+    assert [path.name for path in (tmp_path / "anchors").iterdir()] == ["main.json"]
+
+
+def test_a_crash_between_commit_and_anchor_is_no_fault(database, lease, ledger, tmp_path):
+    Champions(database, lease).start(OLD)
+    anchors.anchor_file(tmp_path / "anchors", "main").unlink()
+    assert ledger.verify("main") == [], "the very first commit"
+    promoted(database, lease)
+    text = anchors.anchor_file(tmp_path / "anchors", "main").read_text()
+    ledger.append("main", "review", Note(text="x"))
+    anchors.anchor_file(tmp_path / "anchors", "main").write_text(text)
+    assert ledger.verify("main") == []
+    ledger.append("main", "review", Note(text="y"))
+    assert anchors.read(tmp_path / "anchors", "main").seq == 6
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "is gone"), ("{", "damaged"), (b"\xff\xfe", "damaged")])
+def test_a_lost_or_damaged_anchor(database, lease, ledger, tmp_path, content, message):
+    promoted(database, lease)
+    path = anchors.anchor_file(tmp_path / "anchors", "main")
+    path.unlink() if content is None else path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert any(message in line for line in ledger.verify("main"))
+
+
+def test_a_signed_lineage(database, lease):
+    promoted(database, lease, KEY)
+    assert Ledger(database, key=KEY).verify("main") == [] == Ledger(database).verify("main")
+    assert any("not signed with this key" in line for line in Ledger(database, key=b"wrong").verify("main"))
+    with pytest.raises(IntegrityError, match="signed"):
+        Ledger(database).append("main", "review", Note(text="x"))
+
+
+def test_the_database_itself_refuses_to_change_the_ledger(database, lease, tmp_path):
+    promoted(database, lease)
+    with sqlite3.connect(tmp_path / "store.db") as raw:
+        for statement in ("UPDATE ledger SET body = '{}'", "DELETE FROM ledger"):
+            with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+                raw.execute(statement)
+
+
+EDITS = [
+    ("UPDATE looks SET candidate = 'x'", "look"),
+    ("UPDATE looks SET body = replace(body, '\"c\"', '\"d\"')", "look"),
+    ("UPDATE verdicts SET decision = 'reject'", "verdict"),
+    ("UPDATE verdicts SET body = replace(body, 'promote', 'reject')", "verdict"),
+    ("UPDATE promotions SET pair = 'x' WHERE kind = 'promotion'", "promotion"),
+    ("UPDATE promotions SET reason = 'another' WHERE kind = 'start'", "promotion"),
+    ("DELETE FROM promotions WHERE kind = 'promotion'", "promotion"),
+    ("DELETE FROM verdicts", "verdict"),
+    ("DELETE FROM looks", "look"),
+    ("INSERT INTO promotions VALUES (9, 'main', 'x', NULL, 'promotion', NULL, 'forged', 0.0)", "promotion"),
+    ("INSERT INTO looks VALUES ('d', 'main', 9, 'a', 'b', 's', 0.0, '{}')", "look"),
+]
+
+
+@pytest.mark.parametrize(("statement", "kind"), EDITS)
+def test_a_row_changed_removed_or_added_outside_is_found(database, lease, ledger, tmp_path, statement, kind):
+    promoted(database, lease)
+    with sqlite3.connect(tmp_path / "store.db") as raw:
+        assert raw.execute(statement).rowcount >= 1
+    assert any(line.startswith(kind) for line in ledger.verify("main")), ledger.verify("main")
+
+
+def test_looks_at_one_shard_are_as_many_as_the_contract_allows(looks_at):
+    looks_at(1, 2), looks_at(2, 2)
+    with pytest.raises(UserError, match="2 of the 2 looks"):
+        looks_at(3, 2)
+    with pytest.raises(UserError, match="2 of the 2 looks"):
+        looks_at(3, 5)  # a later contract reopens no shard
+
+
+@pytest.fixture
+def looks_at(database, lease):
+    def look(generation, allowed):
+        made = make_look(OLD, NEW, generation, sealed="shard")
+        Looks(database, lease).open(made.model_copy(update={"shard_looks": allowed}))
+
+    return look
+
+
+def test_an_older_store_is_chained_when_it_is_opened(tmp_path):
+    """Rows of the first schema become the ledger's first entries, and the constraint on shards goes."""
+    path, look = tmp_path / "old.db", make_look(OLD, NEW)
+    first_schema(path)
+    text = make_verdict(look).model_dump_json()
+    with sqlite3.connect(path) as raw:
+        for row in (
+            ("looks", (look.digest, "main", 1, OLD.pair.digest, NEW.pair.digest, "shard1", 2.0, canonical_of(look))),
+            ("verdicts", (look.digest, "promote", 3.0, text)),
+            ("promotions", (1, "main", OLD.pair.digest, None, "start", None, "the first champion", 1.0)),
+            ("promotions", (2, "main", NEW.pair.digest, OLD.pair.digest, "promotion", look.digest, "verdict", 4.0)),
+        ):
+            raw.execute(f"INSERT INTO {row[0]} VALUES ({','.join('?' * len(row[1]))})", row[1])
+    database = open_database(f"sqlite:///{path}")
+    ledger = Ledger(database)
+    assert [entry.kind for entry in ledger.entries("main")] == ["promotion", "look", "verdict", "promotion"]
+    assert ledger.verify("main") == []
+    assert [step.kind for step in Champions(database).history("main")] == ["start", "promotion"]
+    with acquire(database, "main") as lease:
+        again = make_look(NEW, OLD, 2, sealed="shard2").model_copy(update={"shard_looks": 2})
+        Looks(database, lease).open(again)
+        Looks(database, lease).open(again.model_copy(update={"generation": 3}))
+    assert ledger.verify("main") == []
+
+
+def canonical_of(record):
+    return json.dumps(record.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+
+
+def first_schema(path):
+    from sqlalchemy import create_engine
+
+    import rsi.registry.engine as engine
+
+    config = Config()
+    config.set_main_option("script_location", str(engine.Path(engine.__file__).parent / "migrations"))
+    with create_engine(f"sqlite:///{path}").begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
