@@ -9,6 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from rsi.config import load_toml, validate
+from rsi.gate.review import Review
 from rsi.types import Record
 
 Kind = Literal["superiority", "non_inferiority", "ceiling", "floor", "zero"]
@@ -76,6 +77,7 @@ class Contract(Record):
     version: Literal[1]
     name: str = Field(min_length=1)
     evaluation: Evaluation = Evaluation()
+    review: Review = Review()
     clause: tuple[Clause, ...] = Field(min_length=1)
 
     @model_validator(mode="after")

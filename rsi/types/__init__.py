@@ -32,6 +32,7 @@ from rsi.types.helpers import Helper, StagedTool
 from rsi.types.model import Completion, Message, ModelRequest, Sampling, ToolCall, ToolSpec
 from rsi.types.pairs import Pair, PairRecord
 from rsi.types.record import Record
+from rsi.types.review import Docket, Filed, ReviewDecision, ReviewRequest
 from rsi.types.stages import (
     Attribution,
     CoveragePoint,
@@ -79,12 +80,14 @@ __all__ = [
     "Cost",
     "CoveragePoint",
     "Discovery",
+    "Docket",
     "Edit",
     "EditTrial",
     "Exemplar",
     "Expansion",
     "FamilyRate",
     "FileCheck",
+    "Filed",
     "HarnessConfig",
     "Helper",
     "Hook",
@@ -108,6 +111,8 @@ __all__ = [
     "Record",
     "Refusal",
     "RemoveTool",
+    "ReviewDecision",
+    "ReviewRequest",
     "Sampling",
     "Score",
     "SetAnswerFormat",

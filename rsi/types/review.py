@@ -1,0 +1,63 @@
+"""What people are asked and what they decided, as the lineage's ledger keeps it."""
+
+import unicodedata
+from typing import Generic, Literal, TypeVar
+
+from pydantic import Field, field_validator
+
+from rsi.types.edits import Edit
+from rsi.types.record import Record
+
+R = TypeVar("R", bound=Record)
+
+
+class ReviewRequest(Record):
+    """A question to people. `subject` is the digest of what is asked: of the edit, or of the candidate's pair and the
+    difference of its document. `classes` are the risk classes for which it waits."""
+
+    what: Literal["request"] = "request"
+    lineage: str
+    generation: int
+    kind: Literal["edit", "candidate"]
+    subject: str
+    name: str
+    classes: tuple[str, ...]
+    edit: Edit | None = None  # of kind "edit"
+
+
+class ReviewDecision(Record):
+    """One person's decision on a request (its digest), bound to `subject`, the digest of what was decided on."""
+
+    what: Literal["decision"] = "decision"
+    request: str
+    subject: str
+    reviewer: str = Field(min_length=1, max_length=80)
+    verdict: Literal["approve", "reject"]
+    reason: str = Field("", max_length=2000)
+
+    @field_validator("reviewer")
+    @classmethod
+    def _shows_as_it_is(cls, name: str) -> str:
+        if not name.isprintable() or not name.strip():
+            raise ValueError("a name of printable characters is expected")
+        return name
+
+    @property
+    def person(self) -> str:
+        """Who decided, in one spelling: case, width and spaces make no second person."""
+        return " ".join(unicodedata.normalize("NFKC", self.reviewer).casefold().split())
+
+
+class Filed(Record, Generic[R]):
+    """A record with the ledger's time (seconds since the epoch), which never runs back."""
+
+    record: R
+    at: float
+
+
+class Docket(Record):
+    """A lineage's questions and decisions, oldest first. `now` is the clock's time, or the newest entry's if later."""
+
+    requests: tuple[Filed[ReviewRequest], ...]
+    decisions: tuple[Filed[ReviewDecision], ...]
+    now: float
