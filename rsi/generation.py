@@ -14,11 +14,11 @@ from rsi.errors import IntegrityError, UserError
 from rsi.expansion.stage import expand, selectable
 from rsi.gate.certified import Certified, looked_at, quarantine
 from rsi.gate.contract import Contract
-from rsi.gate.stage import judge
+from rsi.gate.stage import Candidate, judge
 from rsi.hcp.document import Document, parse
 from rsi.ports import Certifier, Draw, LookBook, Proposer, Registry, Scene, Store, TaskBank
 from rsi.results import STAGES, Judgement, Results
-from rsi.types import Edit, OpenTask, Pair, PairRecord
+from rsi.types import Edit, OpenTask, Pair, PairRecord, Update
 from rsi.update.stage import Training, update
 
 
@@ -135,18 +135,21 @@ class Cycle(Results):
     async def _gate(self, n: int) -> str:
         candidate = self._make_candidate(n)
         self.registry.publish(candidate)
-        harness = _document(candidate.document).harness()
         scene = self._scene(n)
         if candidate.pair != scene.champion:
             await self.stage(CERTIFIED, n)
             scene = self._certified(n, CERTIFIED)
         self.parts.say(f"gate: candidate {candidate.pair.name} against the champion on sealed shard {n}")
-        verdict = await judge(
-            scene, candidate.pair, harness, self.parts.contract, self.settings.gate, self.parts.looks.open
+        judged = Candidate(
+            pair=candidate.pair,
+            harness=_document(candidate.document).harness(),
+            specialist=self.parts.training.specialist,
+            facts=_facts(self.updated(n)),
         )
+        verdict = await judge(scene, judged, self.parts.contract, self.settings.gate, self.parts.looks)
         if verdict.look:  # a candidate that equals the champion is refused without a look
             self.parts.looks.close(verdict)
-            shown = verdict.model_dump(mode="json", include={"decision", "rates", "two_by_two", "effects"})
+            shown = verdict.model_dump(mode="json", include={"decision", "rates", "two_by_two", "effects", "gain"})
             self.registry.publish(candidate.model_copy(update={"evidence": shown}))
         return Judgement(candidate=candidate.pair.digest, verdict=verdict).model_dump_json()
 
@@ -196,3 +199,11 @@ class Cycle(Results):
 
 def _document(text: str) -> Document:
     return parse(text, "recorded HCP document")
+
+
+def _facts(updated: Update) -> dict[str, float]:
+    """What a contract may ask that no sealed attempt holds. Before its first step training compares sampler and learner
+    (nats a token)."""
+    steps = updated.adapter.metrics if updated.adapter is not None else ()
+    gaps = [step["logprob_gap"] for step in steps if "logprob_gap" in step]
+    return {"sampler_learner_gap": gaps[0]} if gaps else {}

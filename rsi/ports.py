@@ -248,6 +248,9 @@ class LookBook(Protocol):
 
     def close(self, verdict: Verdict) -> None: ...
 
+    def of(self, lineage: str) -> Sequence[Look]:
+        """The looks of a lineage, oldest first: what they may spend is spent."""
+
 
 class Tracker(Protocol):
     """A mirror for people (MLflow). Never decides anything; its failures are reported, not raised."""

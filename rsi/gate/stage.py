@@ -1,64 +1,187 @@
-"""The gate's stage: draws the arms of the 2x2 on a fresh sealed shard and judges the candidate by the contract.
+"""The gate's stage: draws the sealed shard batch by batch, judges after each, and measures what it promotes on tasks
+that were held back.
 
 It must not know how attempts are run or stored. Everything it returns but `decision` is for people and reports.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rsi.config import GateSettings
 from rsi.errors import UserError
+from rsi.gate.attribution import two_by_two
+from rsi.gate.binding import check_bound
+from rsi.gate.budget import allot
 from rsi.gate.contract import Contract
-from rsi.gate.evidence import Arm, Evidence, decide, per_task
-from rsi.gate.statistics import ARMS, effects, rate
+from rsi.gate.evidence import Evidence, gather, tabled
+from rsi.gate.judgement import Judgement, Plan, batches, cheating, weigh
+from rsi.gate.statistics import ARMS, mean_difference
 from rsi.ids import digest
-from rsi.ports import Scene
-from rsi.types import ClauseResult, HarnessConfig, Look, Pair, Rate, Task, Verdict
+from rsi.ports import LookBook, Scene
+from rsi.types import Attempt, Decision, HarnessConfig, Look, Pair, Rate, Task, Verdict
 
+SMALLEST = 12  # tasks a batch: fewer tasks are judged in fewer batches
 Cells = Mapping[str, tuple[Pair, HarnessConfig]]
-CHAMPION, CANDIDATE = ARMS[0], ARMS[3]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is judged. `facts`: figures that no attempt holds, for clauses that ask for them (canary_passes, ...)."""
+
+    pair: Pair
+    harness: HarnessConfig
+    specialist: str
+    facts: Mapping[str, float]
 
 
 async def judge(
-    scene: Scene,
-    candidate: Pair,
-    candidate_harness: HarnessConfig,
-    contract: Contract,
-    settings: GateSettings,
-    open_look: Callable[[Look], Verdict | None],
+    scene: Scene, candidate: Candidate, contract: Contract, settings: GateSettings, book: LookBook
 ) -> Verdict:
     """Judge `candidate` against the scene's champion on sealed shard `scene.generation`.
 
-    `open_look` must have recorded the look durably when it returns; only then is anything drawn. All arms share the
-    purpose, so the same task and draw has the same seed in each. Called again with the same inputs it opens the same
-    look and, since `scene.draw` repeats nothing recorded, returns the same verdict; a verdict that `open_look` knows
-    stands, though attempts that infrastructure lost then might be had now. UserError where the contract is of another
-    bank, the bank has no sealed tasks, or the candidate has another base.
+    The look is in the book, with the error that it may spend, before anything is drawn. All arms share the purpose, so
+    the same task and draw has the same seed in each. Called again with the same inputs it opens the same look and,
+    since `scene.draw` repeats nothing recorded, returns the same verdict; a verdict that the book knows stands.
+    UserError where the contract is of another bank, the bank has no sealed tasks, or the candidate has another base.
     """
-    if candidate == scene.champion:
-        return Verdict(decision="reject", look="", clauses=(), rates={}, two_by_two={}, reasons=("nothing changed",))
-    if candidate.base != scene.champion.base:
+    if candidate.pair == scene.champion:
+        return _unseen("reject", "nothing changed")
+    if candidate.pair.base != scene.champion.base:
         raise UserError("candidate and champion have different bases; a lineage has one base: start another lineage")
+    bound, sampled = contract.evaluation.temperature, candidate.harness.sampling.temperature
+    if bound is not None and bound != sampled:
+        return _unseen(
+            "reject", f"the contract asks for temperature {bound:g}, the candidate's document has {sampled:g}"
+        )
     tasks = sealed_tasks(scene, contract, settings)
-    draws = max(settings.draws, contract.evaluation.draws)
+    earlier = [look for look in book.of(scene.lineage) if look.generation < scene.generation]
+    alpha, spent, budget = allot(earlier, contract.error.lineage, contract.error.horizon)
+    if alpha < 1e-12:
+        return _unseen("indecisive", f"the lineage has spent its error budget of {budget:g}; start another lineage")
+    cells, draws = _cells(scene, candidate), max(settings.draws, contract.evaluation.draws)
     purpose = f"gen{scene.generation}/gate"
-    cells = _cells(scene, candidate, candidate_harness)
     look = Look(
         lineage=scene.lineage,
         generation=scene.generation,
         champion=scene.champion.digest,
-        candidate=candidate.digest,
+        candidate=candidate.pair.digest,
         contract=contract.digest,
         sealed=digest([task.digest for task in tasks]),
         attempts=owed(tasks, [pair for pair, _ in cells.values()], draws, f"seed{scene.seed}/{purpose}"),
+        alpha=alpha,
+        spent=spent,
+        budget=budget,
+        shard_looks=contract.evaluation.shard_looks,
     )
-    if (judged := open_look(look)) is not None:
+    if (judged := book.open(look)) is not None:
         return judged
-    drawn: dict[str, Arm] = {}
-    for pair, harness in cells.values():
-        if pair.digest not in drawn:
-            drawn[pair.digest] = Arm(await scene.draw(tasks, pair, harness, draws, purpose), harness.budgets)
-    return verdict_of(look.digest, tasks, {name: drawn[pair.digest] for name, (pair, _) in cells.items()}, contract)
+    return await _Hearing(scene, candidate, contract, cells, draws, look).verdict(tasks)
+
+
+class _Hearing:
+    """One look: what was drawn so far, by pair."""
+
+    def __init__(
+        self, scene: Scene, candidate: Candidate, contract: Contract, cells: Cells, draws: int, look: Look
+    ) -> None:
+        self._scene, self._candidate, self._contract = scene, candidate, contract
+        self._cells, self._draws, self._look = cells, draws, look
+        self._attempts: list[Attempt] = []
+
+    async def verdict(self, tasks: Sequence[Task]) -> Verdict:
+        asked = self._contract.evaluation
+        count = max(1, min(asked.batches, int(len(tasks) * (1 - asked.held_back)) // SMALLEST))
+        *parts, last = batches([t.recipe.family for t in tasks], [t.id for t in tasks], count, asked.held_back)
+        plan = Plan(self._look.alpha, tuple(sum(map(len, parts[: k + 1])) for k in range(count)))
+        used: list[Task] = []
+        arms = dict[str, list[Sequence[Attempt]]]((name, []) for name in (ARMS[0], ARMS[3]))
+        for batch, part in enumerate(parts, 1):
+            fresh = [tasks[i] for i in part]
+            used += fresh
+            for name, groups in arms.items():
+                groups += await self._draw(name, fresh)
+            evidence = self._evidence(used, arms)
+            found = weigh(self._contract, evidence, plan, batch)
+            if found.decision is not None:
+                break
+        written = self._verdict(evidence, found, (batch, count))
+        if found.decision != "promote" or not last:
+            return written
+        return await self._measured(written, [tasks[i] for i in last])
+
+    async def _draw(self, name: str, tasks: Sequence[Task]) -> Sequence[Sequence[Attempt]]:
+        pair, harness = self._cells[name]
+        groups = await self._scene.draw(tasks, pair, harness, self._draws, f"gen{self._look.generation}/gate")
+        self._attempts += [attempt for group in groups for attempt in group]
+        return groups
+
+    def _evidence(self, tasks: Sequence[Task], arms: Mapping[str, Sequence[Sequence[Attempt]]]) -> Evidence:
+        old, new = (tabled(arms[name], self._cells[name][1].budgets) for name in (ARMS[0], ARMS[3]))
+        return gather(tasks, old, new, self._candidate.specialist, self._candidate.facts)
+
+    def _verdict(self, evidence: Evidence, found: Judgement, count: tuple[int, int]) -> Verdict:
+        reasons = [f"{_WORD[clause.held]}: {clause.name}: {clause.reason}" for clause in found.clauses]
+        if lost := evidence.regressions():
+            named = ", ".join(f"{family} ({number})" for family, number in sorted(lost.items()))
+            reasons.append(f"tasks that the champion passed and the candidate does not: {named}")
+        return Verdict(
+            decision=found.decision or "indecisive",
+            look=self._look.digest,
+            clauses=found.clauses,
+            rates=evidence.rates("" if count[0] == count[1] else ", drawing stopped early"),
+            two_by_two={},
+            reasons=tuple([found.why, *reasons] if found.why else reasons),
+            stopped=found.stopped,
+            batches=count,
+            digests=self._digests(),
+        )
+
+    async def _measured(self, verdict: Verdict, tasks: Sequence[Task]) -> Verdict:
+        """The verdict with what a promoted candidate is worth, on tasks that no decision has seen, in all four arms.
+        Cheating that shows only now still rejects it."""
+        distinct = {pair.digest: name for name, (pair, _) in self._cells.items()}
+        drawn = {name: await self._draw(name, tasks) for name in distinct.values()}
+        arms = {name: drawn[distinct[pair.digest]] for name, (pair, _) in self._cells.items()}
+        tables = {n: tabled(groups, self._cells[n][1].budgets).per_task("pass_rate") for n, groups in arms.items()}
+        rates, effects = two_by_two(tables, [task.recipe.family for task in tasks], self._changed())
+        evidence = self._evidence(tasks, arms)
+        found = {"two_by_two": rates, "effects": effects, "gain": _gain(evidence), "digests": self._digests()}
+        if seen := cheating(self._contract, evidence):
+            why = f"on the tasks held back: {seen}"
+            found |= {"decision": "reject", "stopped": "end", "reasons": (why, *verdict.reasons)}
+        return verdict.model_copy(update=found)
+
+    def _changed(self) -> tuple[str, ...]:
+        """The factors that differ between champion and candidate."""
+        old, new = self._scene.champion, self._candidate.pair
+        return tuple(n for n, c in (("weights", old.adapters != new.adapters), ("harness", old.hcp != new.hcp)) if c)
+
+    def _digests(self) -> dict[str, str]:
+        """What the verdict rests on."""
+        look = self._look
+        return {
+            "contract": look.contract,
+            "champion": look.champion,
+            "candidate": look.candidate,
+            "sealed": look.sealed,
+            "attempts": digest(sorted(attempt.id for attempt in self._attempts)),
+            "sandbox": ", ".join(sorted({attempt.spec.sandbox for attempt in self._attempts})),
+            "code": ", ".join(sorted({attempt.code_version for attempt in self._attempts})),
+        }
+
+
+_WORD = {True: "held", False: "not held", None: "undecided"}
+
+
+def _gain(evidence: Evidence) -> Rate:
+    """Candidate minus champion on tasks that no decision has seen. A missing attempt counts against the candidate."""
+    old, new = evidence.values("pass_rate", "worst")
+    return mean_difference(new - old, evidence.labels)
+
+
+def _unseen(decision: Decision, reason: str) -> Verdict:
+    """A verdict without a look."""
+    return Verdict(decision=decision, look="", clauses=(), rates={}, two_by_two={}, reasons=(reason,))
 
 
 def sealed_tasks(scene: Scene, contract: Contract, settings: GateSettings) -> tuple[Task, ...]:
@@ -69,83 +192,23 @@ def sealed_tasks(scene: Scene, contract: Contract, settings: GateSettings) -> tu
     tasks = (*instances, *families)
     if not tasks:
         raise UserError("the bank has no sealed tasks, so nothing can be promoted; give it a sealed split")
-    wanted = contract.evaluation.bank
-    if wanted is not None and wanted != tasks[0].bank:
-        raise UserError(f"contract '{contract.name}' is for bank '{wanted}', this lineage runs '{tasks[0].bank}'")
+    check_bound(contract, bank=tasks[0].bank)
     return tasks
 
 
 def owed(tasks: Sequence[Task], pairs: Sequence[Pair], draws: int, purpose: str) -> tuple[str, ...]:
-    """What a look owes, one "purpose/pair/task/draw" an attempt, each once; its seed follows from these."""
+    """What a look may owe at most, one "purpose/pair/task/draw" an attempt, each once; its seed follows from these."""
     names = dict.fromkeys(pair.digest for pair in pairs)
     return tuple(f"{purpose}/{pair}/{task.id}/{k}" for pair in names for task in tasks for k in range(draws))
 
 
-def _cells(scene: Scene, candidate: Pair, harness: HarnessConfig) -> Cells:
+def _cells(scene: Scene, candidate: Candidate) -> Cells:
     """Pair and harness of the four arms, in the order of ARMS."""
-    old = scene.champion
+    old, new = scene.champion, candidate.pair
     pairs = (
         (old, scene.harness),
-        (Pair(base=old.base, adapters=old.adapters, hcp=candidate.hcp), harness),
-        (Pair(base=old.base, adapters=candidate.adapters, hcp=old.hcp), scene.harness),
-        (candidate, harness),
+        (Pair(base=old.base, adapters=old.adapters, hcp=new.hcp), candidate.harness),
+        (Pair(base=old.base, adapters=new.adapters, hcp=old.hcp), scene.harness),
+        (new, candidate.harness),
     )
     return dict(zip(ARMS, pairs, strict=True))
-
-
-def verdict_of(look: str, tasks: Sequence[Task], arms: Mapping[str, Arm], contract: Contract) -> Verdict:
-    """The verdict over drawn arms (all four names present; arms of equal pairs are the same object). Pure."""
-    evidence = Evidence(tasks, arms[CHAMPION], arms[CANDIDATE])
-    clauses = tuple(decide(clause, evidence) for clause in contract.clause)
-    binding = [result for result, clause in zip(clauses, contract.clause, strict=True) if clause.binding]
-    reasons = [_line(result) for result in clauses]
-    finished = 1 - _share_lost(evidence)
-    if finished < contract.evaluation.min_completion_rate:
-        binding = []
-        reasons.insert(0, f"only {finished:.0%} of the attempts finished, infrastructure took the rest")
-    if lost := evidence.regressions():
-        named = ", ".join(f"{family} ({count})" for family, count in sorted(lost.items()))
-        reasons.append(f"tasks that the champion passed and the candidate does not: {named}")
-    two_by_two, factors = _two_by_two(tasks, arms)
-    return Verdict(
-        decision=_decision([result.held for result in binding]),
-        look=look,
-        clauses=clauses,
-        rates=evidence.rates(),
-        two_by_two=two_by_two,
-        effects=factors,
-        reasons=tuple(reasons),
-    )
-
-
-def _decision(held: Sequence[bool | None]) -> Literal["promote", "reject", "indecisive"]:
-    """One clause that fails rejects; else one that is undecided, or no usable clause at all, leaves it indecisive."""
-    if False in held:
-        return "reject"
-    return "indecisive" if None in held or not held else "promote"
-
-
-def _line(result: ClauseResult) -> str:
-    word = {True: "held", False: "not held", None: "undecided"}[result.held]
-    return f"{result.name}: {word}: {result.reason}"
-
-
-def _share_lost(evidence: Evidence) -> float:
-    arms = (evidence.champion, evidence.candidate)
-    return sum(arm.missing for arm in arms) / sum(len(group) for arm in arms for group in arm.attempts)
-
-
-def _two_by_two(tasks: Sequence[Task], arms: Mapping[str, Arm]) -> tuple[dict[str, Rate], dict[str, Rate]]:
-    """Pass rates of the arms, and effects on tasks that all arms finished. A factor that did not change has none."""
-    values = {name: per_task(arm, "pass_rate", None) for name, arm in arms.items()}
-    rates = {
-        name: rate([v for v in column if v is not None], note="all sealed tasks") for name, column in values.items()
-    }
-    whole = [i for i in range(len(tasks)) if all(column[i] is not None for column in values.values())]
-    complete = {name: [v for i in whole if (v := column[i]) is not None] for name, column in values.items()}
-    found = effects(complete, [tasks[i].recipe.family for i in whole])
-    if arms[ARMS[0]] is arms[ARMS[2]]:
-        found = {"harness": found["harness"]}
-    elif arms[ARMS[0]] is arms[ARMS[1]]:
-        found = {"weights": found["weights"]}
-    return rates, found

@@ -1,10 +1,11 @@
-"""Estimates with 95% intervals for paired comparisons over tasks that come in families. Pure: numbers in, Rates out.
+"""Estimates with intervals for paired comparisons over tasks that come in families. Pure: numbers in, Rates out.
 
-Tasks of one family are alike, so families, not tasks, are taken as independent: intervals are cluster-robust. Knows no
-contracts, attempts or thresholds.
+The estimand is the mean over the population that the sealed tasks are drawn from: families, tasks within families,
+attempts within tasks. Families, not tasks, are taken as independent: intervals are cluster-robust, so differences
+between tasks and families are noise that they allow for. 95% unless another level is given. Knows no contracts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil, floor, isclose, sqrt
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.special import stdtrit
 from rsi.figures import wilson
 from rsi.types import Rate
 
+LEVEL = 0.025  # error on either side of an interval, unless another is asked for
 FEW = 10  # with fewer clusters the t interval leans on its normality assumption; notes say so
 
 ARMS = (
@@ -38,31 +40,43 @@ def rate(values: Sequence[float], note: str = "") -> Rate:
     return Rate(value=total / n, n=n, low=wilson(low, n).low, high=wilson(high, n).high, note=note)
 
 
-def mean_difference(differences: Sequence[float], families: Sequence[str], span: float = 1.0) -> Rate:
+def mean_difference(
+    differences: Sequence[float] | NDArray[np.float64],
+    families: Sequence[str] | NDArray[np.str_],
+    span: float = 1.0,
+    level: float = LEVEL,
+) -> Rate:
     """The mean of per-task differences (each within +-`span`), n = tasks, one family label a task.
 
-    Interval: Student's t with G-1 degrees of freedom on the cluster-robust (CR1) standard error over G families;
-    assumes independent families and a near-normal mean, which few families strain (the note then says so). Where that
-    error is zero (all alike), it says nothing about families not seen, so the exact bound for "no other outcome in G
-    families" is used instead: a share of at most 1 - 0.025^(1/G) of families might differ, by as much as the span
-    allows. Fewer than two families: the whole range.
+    Interval: Student's t with G-1 degrees of freedom on the cluster-robust (CR1) standard error over G families, with
+    an error of `level` on either side; assumes independent families and a near-normal mean, which few families strain
+    (the note then says so). Where that error is zero (all alike), it says nothing about families not seen, so the exact
+    bound for "no other outcome in G families" is used instead: a share of at most 1 - level^(1/G) of families might
+    differ, by as much as the span allows. Fewer than two families: the whole range.
     """
-    n, groups = len(differences), len(set(families))
-    note = _note(groups)
-    if n == 0:
-        return Rate(value=0.0, n=0, low=-span, high=span, note=note)
-    values = np.asarray(differences, dtype=float)
-    mean = float(values.mean())
+    values, groups = np.asarray(differences, dtype=float), len(np.unique(np.asarray(families)))
+    n, note = len(values), _note(groups)
+    mean = float(values.mean()) if n else 0.0
     if groups < 2:
         return Rate(value=mean, n=n, low=-span, high=span, note=note)
-    if np.ptp(values) < 1e-12:
-        share = 1 - 0.025 ** (1 / groups)
+    error = standard_error(values, families)
+    if error == 0:
+        share = 1 - level ** (1 / groups)
         return Rate(value=mean, n=n, low=mean - share * (span + mean), high=mean + share * (span - mean), note=note)
-    half = _half_width(values - mean, families, float(n))
+    half = float(stdtrit(groups - 1, 1 - level)) * error
     return Rate(value=mean, n=n, low=max(-span, mean - half), high=min(span, mean + half), note=note)
 
 
-def ratio(numerators: Sequence[float], denominators: Sequence[float], families: Sequence[str]) -> Rate | None:
+def standard_error(values: NDArray[np.float64], families: Sequence[str] | NDArray[np.str_]) -> float:
+    """Of the mean of per-task values, cluster-robust (CR1). 0 where all are alike."""
+    if np.ptp(values) < 1e-12:
+        return 0.0
+    return _error(values - values.mean(), families, float(len(values)))
+
+
+def ratio(
+    numerators: NDArray[np.float64], denominators: NDArray[np.float64], families: NDArray[np.str_]
+) -> Rate | None:
     """The ratio of two paired means, n = tasks; None where the denominator is not above zero or families are below two.
 
     Interval: the linearised ratio (residuals numerator - ratio * denominator) with the same cluster-robust t interval;
@@ -73,27 +87,13 @@ def ratio(numerators: Sequence[float], denominators: Sequence[float], families: 
     if groups < 2 or below.sum() <= 0:
         return None
     value = float(above.sum() / below.sum())
-    half = _half_width(above - value * below, families, float(below.sum()))
+    error = _error(above - value * below, families, float(below.sum()))
+    half = float(stdtrit(groups - 1, 1 - LEVEL)) * error
     return Rate(value=value, n=len(below), low=max(0.0, value - half), high=value + half, note=_note(groups))
 
 
-def effects(arms: Mapping[str, Sequence[float]], families: Sequence[str]) -> dict[str, Rate]:
-    """Main effects and interaction of a 2x2 of weights and harness, from per-task values of the four `ARMS`.
-
-    weights (harness): the mean, over both harnesses (weights), of new minus old, in [-1, 1]; interaction: the weights'
-    effect under the new harness minus that under the old, in [-2, 2]. Each is a mean of per-task contrasts with
-    `mean_difference`'s interval; the values of one task must come from the same seeds.
-    """
-    oo, on, no, nn = (np.asarray(arms[name], dtype=float) for name in ARMS)
-    return {
-        "weights": mean_difference((((no - oo) + (nn - on)) / 2).tolist(), families),
-        "harness": mean_difference((((on - oo) + (nn - no)) / 2).tolist(), families),
-        "interaction": mean_difference((nn - on - no + oo).tolist(), families, span=2.0),
-    }
-
-
-def _half_width(residuals: NDArray[np.float64], families: Sequence[str], total: float) -> float:
-    """Half the width of the t interval: residuals summed within families (CR1), over `total`.
+def _error(residuals: NDArray[np.float64], families: Sequence[str] | NDArray[np.str_], total: float) -> float:
+    """The standard error of a sum of residuals over `total`: summed within families (CR1).
 
     Where residuals cancel within families the clustered error would fall below that of independent tasks, even to
     zero; the larger of the two is taken."""
@@ -102,7 +102,7 @@ def _half_width(residuals: NDArray[np.float64], families: Sequence[str], total: 
     groups, n = len(sums), len(residuals)
     clustered = groups / (groups - 1) * float(np.square(sums).sum())
     independent = n / (n - 1) * float(np.square(residuals).sum())
-    return float(stdtrit(groups - 1, 0.975)) * sqrt(max(clustered, independent)) / total
+    return sqrt(max(clustered, independent)) / total
 
 
 def _note(groups: int) -> str:

@@ -14,7 +14,7 @@ from rsi.types.edits import (
     SetInstruction,
     SetSampling,
 )
-from rsi.types.gate import ClauseResult, Look, Verdict
+from rsi.types.gate import ClauseResult, Decision, Look, Verdict
 from rsi.types.harness import (
     Budgets,
     Exemplar,
@@ -79,6 +79,7 @@ __all__ = [
     "Completion",
     "Cost",
     "CoveragePoint",
+    "Decision",
     "Discovery",
     "Docket",
     "Edit",

@@ -8,9 +8,11 @@ from pydantic import Field
 from rsi.types.record import Record
 from rsi.types.stages import Rate
 
+Decision = Literal["promote", "reject", "indecisive"]
+
 
 class Look(Record):
-    """(candidate, sealed shard, seeds), recorded before anything is scored."""
+    """(candidate, sealed shard, seeds), recorded before anything is scored, with the error that it may spend."""
 
     lineage: str
     generation: int
@@ -19,7 +21,11 @@ class Look(Record):
     contract: str
     shard_looks: int = 1  # at one sealed shard, as the contract allows
     sealed: str  # digest of the sealed shard
-    attempts: tuple[str, ...]  # owed: "run seed/purpose/pair/task/draw"; with the lineage these decide the seeds
+    attempts: tuple[str, ...]  # owed at most: "run seed/purpose/pair/task/draw", which decides the seeds
+    alpha: float = 0.0  # the chance of a false promotion that this look may spend
+    spent: float = 0.0  # by the lineage's earlier looks
+    budget: float = 0.0  # of the lineage, for good
+    shard_looks: int = 1  # after so many looks a sealed shard is retired
 
 
 class ClauseResult(Record):
@@ -34,10 +40,14 @@ class ClauseResult(Record):
 class Verdict(Record):
     """Only `decision` may reach the loop; the rest is for people and reports."""
 
-    decision: Literal["promote", "reject", "indecisive"]
+    decision: Decision
     look: str
     clauses: tuple[ClauseResult, ...]
     rates: Mapping[str, Rate]  # "champion/unseen instances" -> rate
-    two_by_two: Mapping[str, Rate]  # "old weights, new harness" -> rate
-    effects: Mapping[str, Rate] = Field(default_factory=dict)  # weights, harness, interaction
+    two_by_two: Mapping[str, Rate]  # "old weights, new harness" -> rate, on the tasks held back
+    effects: Mapping[str, Rate] = Field(default_factory=dict)  # weights, harness, interaction, on the tasks held back
     reasons: tuple[str, ...] = ()
+    stopped: Literal["success", "harm", "futility", "end"] = "end"
+    batches: tuple[int, int] = (1, 1)  # drawn, of at most
+    gain: Rate | None = None  # of a promoted candidate, on tasks held back from the decision: stopping biases nothing
+    digests: Mapping[str, str] = Field(default_factory=dict)  # contract, pairs, sealed tasks, attempts, sandbox, code

@@ -10,10 +10,11 @@ from rsi.banks.catalogue import load_catalogue
 from rsi.banks.definition import load_definition
 from rsi.banks.generated import GeneratedBank, open_bank
 from rsi.banks.near import SealedScan
-from rsi.banks.salt import load_salt
+from rsi.banks.salt import load_salt, salt_digest
 from rsi.config import ModelSettings, RunSettings, home, project_root
 from rsi.discovery.propose import ModelProposer
 from rsi.errors import UserError
+from rsi.gate.binding import check_bound
 from rsi.gate.contract import Contract, load_contract
 from rsi.generation import Cycle, Parts
 from rsi.hcp.document import Document
@@ -102,9 +103,9 @@ def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document, RunSettin
     leave it to the document."""
     folder = bank_folder(place.settings.bank)
     contract = load_contract(inside(place.settings.contract))
-    if contract.evaluation.bank not in (None, place.bank.definition.name):
-        raise UserError(f"contract '{contract.name}' is for bank '{contract.evaluation.bank}', not '{folder.name}'")
     document, settings = founding(place.settings, start_document(place.settings.start, folder))
+    salt, name = salt_digest(load_salt(home())), place.bank.definition.name
+    check_bound(contract, name, salt, settings.seed, settings.model.id)
     known = set(place.bank.definition.families)  # the run may have cut the bank
     edits = [edit for edit in load_catalogue(folder) if set(edit.families) <= known]
     return contract, edits, document, settings

@@ -29,7 +29,7 @@ def test_the_record_holds_what_the_table_says(world):
     generation = json.loads(out)["generations"][0]
     verdict = generation["verdict"]
     assert verdict["decision"] == "promote" and generation["promoted"]
-    assert verdict["rates"]["champion/all"]["n"] == 46
+    assert verdict["rates"]["champion/all"]["n"] > 8 and verdict["gain"]["n"] == 9 and verdict["gain"]["low"] > 0
     assert verdict["effects"]["harness"]["low"] > 0 and "weights" not in verdict["effects"]
     assert generation["champion"]["pair"]["hcp"] != generation["candidate"]["pair"]["hcp"]
 

@@ -7,11 +7,11 @@ import pytest
 from rsi.config import GateSettings
 from rsi.errors import UserError
 from rsi.gate.contract import Contract, load_contract
-from rsi.gate.stage import judge
+from rsi.gate.stage import Candidate, judge
 from rsi.gate.statistics import ARMS
 from rsi.ids import digest, seed_of
 from rsi.ports import Scene
-from rsi.types import Attempt, AttemptSpec, Cost, HarnessConfig, Pair, Recipe, Score, Task, Termination
+from rsi.types import Attempt, AttemptSpec, Cost, HarnessConfig, Look, Pair, Recipe, Score, Task, Termination
 
 DEFAULT = load_contract(Path(__file__).resolve().parents[2] / "contracts/default.toml")
 OLD = Pair(base="base", adapters={"agent": "a0"}, hcp="h0")
@@ -22,13 +22,13 @@ SETTINGS = GateSettings(draws=1, seen_instances=40, unseen_families=16)
 class Bank:
     digest = "bank"
 
-    def __init__(self, families=20, held_out=5):
-        self.families, self.held_out = families, held_out
+    def __init__(self, families=20, held_out=5, each=4):
+        self.families, self.held_out, self.each = families, held_out, each
 
     def tasks(self, split, shard=0):
         assert split == "sealed"
         names = [(f"open{i}", False) for i in range(self.families)] + [(f"new{i}", True) for i in range(self.held_out)]
-        return [self._task(name, held, shard, i) for i in range(4) for name, held in names]
+        return [self._task(name, held, shard, i) for i in range(self.each) for name, held in names]
 
     def _task(self, family, held, shard, i):
         name = digest([family, shard, i])
@@ -80,15 +80,28 @@ def scene(play, bank=None, champion=OLD):
     )
 
 
+class Book:
+    """Looks in memory. What is drawn before a look is opened is an error."""
+
+    def __init__(self, play, looks):
+        self.play, self.looks = play, looks
+
+    def open(self, look):
+        assert not self.play.log, "the look must be recorded before anything is drawn"
+        self.looks.append(look)
+
+    def of(self, lineage):
+        return self.looks
+
+    def close(self, verdict):
+        raise AssertionError("the stage closes no look")
+
+
 async def gate(play, candidate=NEW, contract=DEFAULT, settings=SETTINGS, bank=None, looks=None):
-    looks = [] if looks is None else looks
-
-    def open_look(look):
-        assert not play.log, "the look must be recorded before anything is drawn"
-        looks.append(look)
-
     harness = HarnessConfig(document_digest=candidate.hcp, system="")
-    return await judge(scene(play, bank), candidate, harness, contract, settings, open_look)
+    judged = Candidate(candidate, harness, "agent", {})
+    book = Book(play, [] if looks is None else looks)
+    return await judge(scene(play, bank), judged, contract, settings, book)
 
 
 def clause(verdict, name):
@@ -99,24 +112,68 @@ def half(pair, task, seed):
     return pair == NEW and seed % 2
 
 
-def with_clause(**fields):
+def with_clause(evaluation=None, **fields):
+    """One clause, judged once, at the error of a 95% interval."""
     return Contract.model_validate(
-        {"version": 1, "name": "t", "clause": [{"name": "gain", "kind": "superiority", **fields}]}
+        {
+            "version": 1,
+            "name": "t",
+            "evaluation": {"batches": 1, "held_back": 0} | (evaluation or {}),
+            "error": {"lineage": 0.05, "horizon": 2},
+            "clause": [{"name": "gain", "kind": "superiority", **fields}],
+        }
     )
 
 
-async def test_a_better_candidate_is_promoted_on_four_arms_with_equal_seeds():
+async def test_a_better_candidate_is_promoted_and_measured_on_tasks_held_back():
     play, looks = Play(half), []
     verdict = await gate(play, looks=looks)
     assert verdict.decision == "promote"
-    assert len(play.log) == 4 and len({purpose for _, purpose in play.log}) == 1
+    assert {purpose for _, purpose in play.log} == {"gen3/gate"} and len({pair for pair, _ in play.log}) == 4
     assert verdict.look == looks[0].digest and len(set(looks[0].attempts)) == 4 * 56
+    assert looks[0].alpha == pytest.approx(0.05 / 20) and looks[0].spent == 0
     assert set(verdict.two_by_two) == set(ARMS) and set(verdict.effects) == {"weights", "harness", "interaction"}
-    assert verdict.rates["candidate/all"].n == 56 and verdict.rates["candidate/unseen families"].n == 16
-    assert verdict.rates["champion/unseen instances"].value == 0 and verdict.rates["champion/unseen instances"].n == 40
-    gain = clause(verdict, "more sealed tasks pass").estimate
-    assert gain.value == verdict.rates["candidate/all"].value and gain.low > 0
+    assert verdict.gain.n == 11 == verdict.two_by_two[ARMS[0]].n and verdict.gain.low < verdict.gain.value
+    judged = verdict.rates["candidate/all"].n
+    assert judged == verdict.rates["candidate/unseen instances"].n + verdict.rates["candidate/unseen families"].n
+    assert clause(verdict, "more sealed tasks pass").estimate.low > 0 and verdict.batches[0] <= verdict.batches[1] == 3
     assert len(verdict.reasons) == len(DEFAULT.clause)
+    assert set(verdict.digests) == {"contract", "champion", "candidate", "sealed", "attempts", "sandbox", "code"}
+
+
+async def test_a_clear_case_ends_early_and_a_bad_one_earlier():
+    big = GateSettings(seen_instances=400, unseen_families=0)
+    bank = Bank(families=40, held_out=0, each=5)
+    good, same, bad = (
+        Play(rule)
+        for rule in (
+            lambda p, t, s: p == NEW or s % 5 == 0,
+            lambda p, t, s: seed_of(p.digest, s) % 2,
+            lambda p, t, s: p == OLD or s % 5 == 0,
+        )
+    )
+    verdicts = [await gate(play, bank=bank, settings=big) for play in (good, same, bad)]
+    assert [(v.decision, v.stopped) for v in verdicts] == [
+        ("promote", "success"),
+        ("reject", "futility"),
+        ("reject", "harm"),
+    ]
+    assert verdicts[0].batches == (1, 4) == verdicts[2].batches and verdicts[1].batches[0] < 4
+    assert verdicts[2].gain is None and not verdicts[2].two_by_two and "does harm" in verdicts[2].reasons[0]
+
+
+async def test_each_look_spends_of_what_the_lineage_has_left():
+    looks = [
+        Look(lineage="main", generation=n, champion="", candidate="", contract="", sealed="", attempts=(), alpha=a,
+             budget=0.04)
+        for n, a in ((1, 0.01), (2, 0.01), (3, 0.5))
+    ]  # fmt: skip
+    await gate(Play(half), looks=looks)
+    assert looks[-1].spent == pytest.approx(0.02)  # this generation's own look does not count
+    assert looks[-1].budget == 0.04 and looks[-1].alpha == pytest.approx(0.02 / 20)
+    spent = [looks[0].model_copy(update={"alpha": 0.05, "budget": 0.05})]
+    verdict = await gate(Play(half), looks=spent)
+    assert (verdict.decision, verdict.look) == ("indecisive", "") and "error budget" in verdict.reasons[0]
 
 
 async def test_the_same_inputs_open_the_same_look_and_give_the_same_verdict():
@@ -143,8 +200,8 @@ async def test_an_unchanged_pair_is_rejected_without_a_look():
 async def test_a_change_of_one_factor_draws_two_arms_and_reports_its_effect_alone(candidate, effect):
     play = Play(lambda pair, task, seed: pair == candidate and seed % 2)
     verdict = await gate(play, candidate=candidate)
-    assert len(play.log) == 2 and set(verdict.effects) == {effect}
-    assert verdict.effects[effect].value == clause(verdict, "more sealed tasks pass").estimate.value
+    assert len({pair for pair, _ in play.log}) == 2 and set(verdict.effects) == {effect}
+    assert verdict.effects[effect].value == verdict.gain.value
 
 
 async def test_no_gain_is_rejected_in_plain_words():
@@ -154,7 +211,7 @@ async def test_no_gain_is_rejected_in_plain_words():
 
 
 async def test_noise_between_equal_pairs_is_seldom_promoted():
-    """A/A: both arms pass 40% of tasks, independently. At most a few of 20 may slip through at 95%."""
+    """A/A: both arms pass 40% of tasks, independently."""
     promoted = 0
     for run in range(20):
 
@@ -162,22 +219,54 @@ async def test_noise_between_equal_pairs_is_seldom_promoted():
             return seed_of(run, pair.digest, seed) % 100 < 40
 
         promoted += (await gate(Play(rule))).decision == "promote"
-    assert promoted <= 2
+    assert promoted == 0
 
 
 async def test_tampering_and_waste_reject_even_with_a_gain():
-    verdict = await gate(Play(lambda p, t, s: p == NEW, flagged=lambda p, t: p == NEW and t.recipe.family == "open1"))
+    verdict = await gate(Play(lambda p, t, s: p == NEW, flagged=lambda p, t: p == NEW and t.instance == 1))
     assert verdict.decision == "reject" and clause(verdict, "no tampering").held is False
+    play = Play(lambda p, t, s: p == NEW)
+    play.flagged = lambda p, t: p == NEW and len(play.log) > 2  # once the decision has fallen
+    verdict = await gate(play)
+    assert verdict.decision == "reject" and "on the tasks held back: no tampering" in verdict.reasons[0]
     verdict = await gate(Play(half, tokens=lambda pair: 50 if pair == NEW else 20))
     assert verdict.decision == "reject" and clause(verdict, "tokens at most doubled").estimate.value == 2.5
 
 
-async def test_a_loss_on_unseen_families_vetoes_a_mean_gain_and_is_reported():
-    broken = {"new0", "new1"}
-    verdict = await gate(Play(lambda p, t, s: not t.held_out if p == NEW else t.recipe.family in broken))
-    assert clause(verdict, "more sealed tasks pass").held
-    assert verdict.decision == "reject" and clause(verdict, "no visible loss on unseen families").held is False
+async def test_a_solved_family_that_is_lost_vetoes_a_mean_gain():
+    vetoing = Contract.model_validate(
+        with_clause().model_dump() | {"clause": [{"name": "gain", "kind": "superiority"},
+                                                 {"name": "kept", "kind": "veto", "min_families": 2}]}
+    )  # fmt: skip
+
+    def rule(pair, task, seed):
+        return task.recipe.family == "open1" if pair == OLD else task.recipe.family != "open1"
+
+    settings = SETTINGS.model_copy(update={"seen_instances": 80, "draws": 4})
+    verdict = await gate(Play(rule), contract=vetoing, settings=settings)
+    assert clause(verdict, "gain").held and clause(verdict, "kept").held is False
+    assert verdict.decision == "reject" and "open1" in clause(verdict, "kept").reason
+
+    def noise(pair, task, seed):
+        return pair == NEW or (task.recipe.family == "open1" and seed_of(pair.digest, seed) % 20)
+
+    assert (await gate(Play(noise), contract=vetoing, settings=settings)).decision == "promote"
+
+
+async def test_unseen_families_are_reported_and_bind_only_where_there_are_enough():
+    def rule(pair, task, seed):
+        return not task.held_out if pair == NEW else task.recipe.family in {"new0", "new1"}
+
+    floor = {"name": "kept", "kind": "floor", "slice": "unseen_families", "of": "difference", "limit": -0.05}
+    contract = with_clause().model_dump()
+    contract = Contract.model_validate(contract | {"clause": [*contract["clause"], floor]})
+    verdict = await gate(Play(rule), contract=contract)
+    assert verdict.decision == "promote" and clause(verdict, "kept").held is False
+    assert "reported only: fewer than 25" in clause(verdict, "kept").reason
     assert any("new0 (4)" in reason for reason in verdict.reasons)
+    many = GateSettings(draws=1, seen_instances=80, unseen_families=120)
+    verdict = await gate(Play(rule), contract=contract, settings=many, bank=Bank(held_out=30))
+    assert verdict.decision == "reject" and clause(verdict, "kept").held is False
 
 
 async def test_lost_attempts_that_could_decide_leave_it_indecisive():
@@ -209,37 +298,37 @@ async def test_a_rejection_that_lost_attempts_could_have_turned_is_indecisive():
     def lost(pair, task):
         return pair == NEW and task.recipe.family in {f"open{i}" for i in range(8)} and task.instance == 0
 
-    loose = Contract.model_validate(
-        {**with_clause().model_dump(), "evaluation": {"min_completion_rate": 0.5}},
-    )
+    loose = with_clause(evaluation={"min_completion_rate": 0.5})
     assert (await gate(Play(lambda *_: False, lost=lost), contract=loose)).decision == "indecisive"
     assert (await gate(Play(lambda *_: False), contract=loose)).decision == "reject"
 
 
 async def test_too_many_lost_attempts_are_indecisive_whatever_the_clauses_say():
-    verdict = await gate(Play(half, lost=lambda pair, task: task.recipe.family in {"open0", "open1"}))
+    verdict = await gate(
+        Play(half, lost=lambda pair, task: task.recipe.family in {"open0", "open1"}), contract=with_clause()
+    )
     assert verdict.decision == "indecisive" and "of the attempts finished" in verdict.reasons[0]
 
 
 async def test_missing_evidence_fails_and_too_little_is_indecisive():
-    none = GateSettings(draws=1, seen_instances=40, unseen_families=0)
-    verdict = await gate(Play(half), settings=none)
-    assert verdict.decision == "reject" and clause(verdict, "no visible loss on unseen families").held is False
+    parity = {"name": "agree", "kind": "parity", "metric": "sampler_learner_gap", "limit": 0.1}
+    contract = with_clause().model_dump()
+    contract = Contract.model_validate(contract | {"clause": [*contract["clause"], parity]})
+    verdict = await gate(Play(half), contract=contract)
+    assert verdict.decision == "reject" and "was not measured" in clause(verdict, "agree").reason
     few = GateSettings(draws=1, seen_instances=6, unseen_families=0)
     verdict = await gate(Play(half), settings=few, contract=with_clause())
     assert verdict.decision == "indecisive" and "too little to decide: 6 tasks" in verdict.reasons[0]
 
 
-async def test_the_contract_decides_draws_and_bank():
+async def test_the_contract_decides_draws_bank_and_temperature():
     looks = []
-    contract = Contract.model_validate(
-        {**with_clause().model_dump(), "evaluation": {"draws": 2, "bank": "toy"}},
-    )
-    verdict = await gate(Play(half), contract=contract, looks=looks)
+    verdict = await gate(Play(half), contract=with_clause(evaluation={"draws": 2, "bank": "toy"}), looks=looks)
     assert len(looks[0].attempts) == 2 * 4 * 56 and verdict.rates["candidate/all"].n == 56
-    other = Contract.model_validate({**with_clause().model_dump(), "evaluation": {"bank": "shell"}})
     with pytest.raises(UserError, match="bank 'shell'"):
-        await gate(Play(half), contract=other)
+        await gate(Play(half), contract=with_clause(evaluation={"bank": "shell"}))
+    verdict = await gate(Play(half), contract=with_clause(evaluation={"temperature": 0.25}))
+    assert verdict.decision == "reject" and "temperature 0.25" in verdict.reasons[0] and not verdict.look
 
 
 async def test_unusable_input_is_refused():

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsi.figures import wilson
-from rsi.gate.statistics import ARMS, effects, mean_difference, rate, ratio
+from rsi.gate.attribution import effects
+from rsi.gate.statistics import ARMS, mean_difference, rate, ratio
 
 
 def test_rate_is_wilson_with_one_draw_a_task():

@@ -9,7 +9,7 @@ from registry_records import make_record
 from rsi.config import GateSettings
 from rsi.errors import UserError
 from rsi.gate.contract import load_contract
-from rsi.gate.stage import judge
+from rsi.gate.stage import Candidate, judge
 from rsi.ids import digest
 from rsi.ports import Scene
 from rsi.registry.engine import open_database
@@ -88,7 +88,7 @@ async def gate(url, executor, settings=SETTINGS, seed=0):
         say=lambda line: None,
     )
     harness = HarnessConfig(document_digest="h1", system="")
-    return await judge(scene, NEW, harness, CONTRACT, settings, Looks(database).open)
+    return await judge(scene, Candidate(NEW, harness, "agent", {}), CONTRACT, settings, Looks(database))
 
 
 async def test_a_killed_look_resumes_what_it_owes_and_judges_alike(url, tmp_path):
@@ -98,7 +98,8 @@ async def test_a_killed_look_resumes_what_it_owes_and_judges_alike(url, tmp_path
     database = open_database(url)
     assert len(Looks(database).of("main")) == 1, "the look is recorded before it is scored"
     verdict = await gate(url, second)
-    assert not set(first.played) & set(second.played) and len(first.played) + len(second.played) == 4 * 26
+    assert not set(first.played) & set(second.played)
+    assert len(first.played) + len(second.played) == 2 * 21  # of 26 tasks a fifth is held back
     assert len(Looks(database).of("main")[0].attempts) == 4 * 26 == SqlStore(database).counts("gen1/gate")[0]
     undisturbed = await gate(f"sqlite:///{tmp_path}/undisturbed.db", Chance())
     assert verdict == undisturbed

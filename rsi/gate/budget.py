@@ -1,0 +1,18 @@
+"""One error budget a lineage: what a look may spend follows from the looks that the lineage has had, and from nothing
+else. No generation, restart, rollback or new contract gives any of it back.
+"""
+
+from collections.abc import Sequence
+from math import fsum
+
+from rsi.types import Look
+
+
+def allot(earlier: Sequence[Look], budget: float, horizon: int) -> tuple[float, float, float]:
+    """(alpha, spent, budget) of the next look. Each look may spend 1/`horizon` of what is left, so the whole is never
+    spent: after n looks a share of (1 - 1/horizon)^n is left.
+
+    The smallest budget that any look of the lineage was opened under holds for good: later contracts may tighten it."""
+    budget = min([budget, *(look.budget for look in earlier)])
+    spent = fsum(look.alpha for look in earlier)
+    return max(0.0, budget - spent) / horizon, spent, budget
