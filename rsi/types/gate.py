@@ -25,7 +25,6 @@ class Look(Record):
     alpha: float = 0.0  # the chance of a false promotion that this look may spend
     spent: float = 0.0  # by the lineage's earlier looks
     budget: float = 0.0  # of the lineage, for good
-    shard_looks: int = 1  # after so many looks a sealed shard is retired
 
 
 class ClauseResult(Record):
