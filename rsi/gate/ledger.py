@@ -79,7 +79,19 @@ def faults(
     found += [line for before, entry in pairwise(entries) for line in _linked(before, entry)]
     if entries and entries[0].previous and entries[0].seq == 1:
         found.append("entry 1 has a predecessor: entries before it were removed")
-    return found + (_anchored(lineage, entries, anchor) if anchor is not None else [])
+    return found + (anchored(lineage, entries, anchor) if anchor is not None else [])
+
+
+def anchored(lineage: str, entries: Sequence[Entry], anchor: Anchor) -> list[str]:
+    """What is wrong by an anchor. A chain longer than it is fine: a crash may come between the two."""
+    last = entries[-1].seq if entries else 0
+    if anchor.lineage != lineage:
+        return [f"the anchor is of lineage '{anchor.lineage}', not of '{lineage}'"]
+    if last < anchor.seq:
+        return [f"the chain ends at entry {last}, but the anchor knows entry {anchor.seq}: its end was cut off"]
+    if anchor.hash not in [entry.hash for entry in entries if entry.seq == anchor.seq]:
+        return [f"entry {anchor.seq} is not the one that was anchored: the chain was rewritten"]
+    return []
 
 
 def _alone(lineage: str, entry: Entry, key: bytes | None, now: float | None) -> Iterator[str]:
@@ -116,17 +128,6 @@ def _linked(before: Entry, entry: Entry) -> Iterator[str]:
     if (entry.signature is None) != (before.signature is None):
         bare, signed = (entry, before) if entry.signature is None else (before, entry)
         yield f"entry {bare.seq} is not signed, entry {signed.seq} is: one of them has another signature than it had"
-
-
-def _anchored(lineage: str, entries: Sequence[Entry], anchor: Anchor) -> list[str]:
-    last = entries[-1].seq if entries else 0
-    if anchor.lineage != lineage:
-        return [f"the anchor is of lineage '{anchor.lineage}', not of '{lineage}'"]
-    if last < anchor.seq:
-        return [f"the chain ends at entry {last}, but the anchor knows entry {anchor.seq}: its end was cut off"]
-    if anchor.hash not in [entry.hash for entry in entries if entry.seq == anchor.seq]:
-        return [f"entry {anchor.seq} is not the one that was anchored: the chain was rewritten"]
-    return []
 
 
 def _signature(name: str, key: bytes) -> str:

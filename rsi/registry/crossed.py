@@ -1,4 +1,5 @@
-"""The tables against the ledger: a row of looks, verdicts or promotions that was edited, removed or added outside."""
+"""The tables against the ledger: a row of looks, verdicts or promotions that was edited, removed or added outside, and a
+pair's record that is not what its digest says."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from sqlalchemy import Connection, Select, select
 
 from rsi.gate.ledger import Entry
 from rsi.ids import digest
-from rsi.registry.models import looks, promotions, verdicts
+from rsi.registry.models import looks, pairs, promotions, verdicts
 
 Values = Mapping[str, Any]
 
@@ -50,6 +51,19 @@ def disagreements(connection: Connection, lineage: str, entries: Sequence[Entry]
         rows = {str(row[what.key]): dict(row) for row in found}
         for name in sorted(kept.keys() | rows.keys()):
             yield from _compared(what, name, kept.get(name), rows.get(name))
+    yield from _records(connection, lineage)
+
+
+def _records(connection: Connection, lineage: str) -> Iterator[str]:
+    """Pairs are not in the ledger, which names them by digest: their records must have it."""
+    for row in connection.execute(select(pairs).where(pairs.c.lineage == lineage)):
+        try:
+            content = json.loads(row.body)
+            same = digest(content) == row.body_digest and digest(content["pair"]) == row.pair
+        except (ValueError, TypeError, KeyError):
+            same = False
+        if not same:
+            yield f"pair {row.pair[:12]}: its record is not the one that was published: it was changed"
 
 
 def _said(entry: Entry) -> Values | None:

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, insert, select
 
 from rsi.errors import IntegrityError
-from rsi.gate.ledger import Anchor, Entry, append, faults
+from rsi.gate.lawful import breaches
+from rsi.gate.ledger import Anchor, Entry, anchored, append, faults
 from rsi.registry import anchors
 from rsi.registry.crossed import disagreements
 from rsi.registry.engine import Database
@@ -43,8 +44,9 @@ class Ledger:
         found = self._database.read(lambda connection: chain(connection, lineage))
         return [entry for entry in found if kind in (None, entry.kind)]
 
-    def verify(self, lineage: str) -> list[str]:
-        """What is wrong with the chain, its anchor, or the rows that it vouches for, one plain line each."""
+    def verify(self, lineage: str, elsewhere: Anchor | None = None) -> list[str]:
+        """What is wrong with the chain, its history, its anchors, or the rows that it vouches for, one plain line each.
+        `elsewhere`: an anchor that is kept in another place than the store's own folder."""
         try:
             kept = anchors.read(self._database.anchors, lineage)
             entries, crossed = self._database.read(lambda connection: _crossed(connection, lineage))
@@ -53,7 +55,9 @@ class Ledger:
         found = faults(lineage, entries, kept, self._key, now=time.time())
         if kept is None and len(entries) > 1:
             found.append(f"the anchor {anchors.anchor_file(self._database.anchors, lineage)} is gone")
-        return found + crossed
+        if elsewhere is not None:
+            found += anchored(lineage, entries, elsewhere)
+        return found + breaches(entries) + crossed
 
     def head(self, lineage: str) -> Anchor | None:
         """The newest entry's place and hash; None for a lineage that has no entry."""

@@ -147,6 +147,8 @@ EDITS = [
     ("DELETE FROM verdicts", "verdict"),
     ("DELETE FROM looks", "look"),
     ("INSERT INTO promotions VALUES (9, 'main', 'x', NULL, 'promotion', NULL, 'forged', 0.0)", "promotion"),
+    ("UPDATE pairs SET body = replace(body, 'x = 1', 'x = 2')", "pair"),
+    ("UPDATE pairs SET body = '{'", "pair"),
     ("INSERT INTO looks VALUES ('d', 'main', 9, 'a', 'b', 's', 0.0, '{}')", "look"),
 ]
 

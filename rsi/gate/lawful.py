@@ -1,0 +1,88 @@
+"""What the entries of a chain must say of each other: a chain that is whole may still tell a history that no gate would
+have written, forged by someone who can compute hashes. Pure.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rsi.gate.ledger import Entry
+from rsi.ids import digest
+
+Content = Mapping[str, Any]
+
+
+def breaches(entries: Sequence[Entry]) -> list[str]:
+    """One plain line for each thing that the history may not hold, oldest first."""
+    history = _History()
+    return [f"entry {entry.seq}: {line}" for entry in entries for line in history.read(entry)]
+
+
+@dataclass
+class _History:
+    looks: dict[str, Content] = field(default_factory=dict)
+    decisions: dict[str, str] = field(default_factory=dict)  # by look
+    champions: list[str] = field(default_factory=list)
+    promoted: set[str] = field(default_factory=set)  # looks
+
+    def read(self, entry: Entry) -> Iterator[str]:
+        readers = {"look": self._look, "verdict": self._verdict, "promotion": self._promotion}
+        try:
+            content = json.loads(entry.body)
+        except ValueError:
+            content = None
+        if not isinstance(content, dict):
+            yield "its body is no record"
+        elif entry.kind in readers:
+            yield from readers[entry.kind](content)
+        elif entry.kind not in ("review", "canary"):
+            yield f"unknown kind '{entry.kind}'"
+
+    def _look(self, look: Content) -> Iterator[str]:
+        if any(past.get("generation") == look.get("generation") for past in self.looks.values()):
+            yield f"a second look in generation {look.get('generation')}"
+        allowed = [
+            past.get("shard_looks", 1) for past in self.looks.values() if past.get("sealed") == look.get("sealed")
+        ]
+        if allowed and len(allowed) >= min(allowed):
+            yield f"more than {min(allowed)} looks at one shard"
+        spent = math.fsum(past.get("alpha", 0.0) for past in self.looks.values())
+        if not math.isclose(look.get("spent", 0.0), spent, abs_tol=1e-12):
+            yield f"says that {look.get('spent', 0.0):g} of the error budget was spent, it was {spent:g}"
+        self.looks[digest(look)] = look
+
+    def _verdict(self, verdict: Content) -> Iterator[str]:
+        name = str(verdict.get("look"))
+        if name not in self.looks:
+            yield "a verdict on no recorded look"
+        if name in self.decisions:
+            yield f"a second verdict on look {name[:12]}"
+        self.decisions.setdefault(name, str(verdict.get("decision")))
+
+    def _promotion(self, step: Content) -> Iterator[str]:
+        kind, pair, current = step.get("kind"), str(step.get("pair")), self.champions[-1] if self.champions else None
+        if step.get("previous") != current:
+            yield f"does not follow champion {str(current)[:12]}"
+        if kind == "start" and current is not None:
+            yield "starts the lineage a second time"
+        elif kind == "promotion":
+            yield from self._promoted(str(step.get("look")), pair, current)
+        elif kind == "rollback" and (pair not in self.champions or pair == current):
+            yield f"rolls back to a pair that {'is champion' if pair == current else 'was never champion'}"
+        elif kind not in ("start", "rollback"):
+            yield f"unknown step '{kind}'"
+        self.champions.append(pair)
+
+    def _promoted(self, name: str, pair: str, current: str | None) -> Iterator[str]:
+        look = self.looks.get(name, {})
+        if self.decisions.get(name) != "promote":
+            yield f"no verdict on look {name[:12]} promotes"
+        elif look.get("candidate") != pair:
+            yield "the verdict that promotes is of another candidate"
+        elif look.get("champion") != current:
+            yield "the verdict that promotes was measured against another champion"
+        if name in self.promoted:
+            yield f"look {name[:12]} promotes a second time"
+        self.promoted.add(name)

@@ -1,0 +1,80 @@
+"""A chain that is whole may still tell a history that no gate would have written."""
+
+import json
+
+import pytest
+
+from rsi.gate.lawful import breaches
+from rsi.gate.ledger import append
+
+START = ("promotion", {"seq": 1, "pair": "a", "previous": None, "kind": "start", "look": None})
+LOOK = ("look", {"generation": 1, "champion": "a", "candidate": "b", "sealed": "s1", "alpha": 0.01, "spent": 0.0})
+
+
+def step(kind, pair, previous, look=None, seq=2):
+    return ("promotion", {"seq": seq, "pair": pair, "previous": previous, "kind": kind, "look": look})
+
+
+def name_of(look):
+    from rsi.ids import digest
+
+    return digest(look[1])
+
+
+def verdict(decision="promote", look=LOOK):
+    return ("verdict", {"look": name_of(look), "decision": decision})
+
+
+def second(**changes):
+    return ("look", {**LOOK[1], "generation": 2, "sealed": "s2", "spent": 0.01, **changes})
+
+
+def found(*contents):
+    entries = []
+    for kind, content in contents:
+        text = content if isinstance(content, str) else json.dumps(content)
+        entries.append(append(entries[-1] if entries else None, "main", kind, text, 0.0))
+    return breaches(entries)
+
+
+HISTORY = (START, LOOK, verdict(), step("promotion", "b", "a", name_of(LOOK)))
+
+
+def test_a_lawful_history_has_no_breach():
+    assert found(*HISTORY, second(champion="b", candidate="c"), step("rollback", "a", "b", seq=3)) == []
+    assert found() == [] and found(("review", {"text": "any"}), ("canary", {})) == []
+    assert found(START, second(spent=0.0, shard_looks=2), ("look", {**second()[1], "generation": 3})) != []
+
+
+@pytest.mark.parametrize(
+    ("history", "message"),
+    [
+        ((*HISTORY, START), "starts the lineage a second time"),
+        ((step("promotion", "b", "a", name_of(LOOK)),), "no verdict"),
+        ((START, LOOK, step("promotion", "b", "a", name_of(LOOK))), "no verdict"),
+        ((START, LOOK, verdict("reject"), step("promotion", "b", "a", name_of(LOOK))), "no verdict"),
+        ((START, LOOK, verdict(), step("promotion", "c", "a", name_of(LOOK))), "another candidate"),
+        ((*HISTORY, step("promotion", "b", "b", name_of(LOOK), 3)), "a second time"),
+        ((*HISTORY, step("rollback", "c", "b", seq=3)), "never champion"),
+        ((*HISTORY, step("rollback", "b", "b", seq=3)), "is champion"),
+        ((*HISTORY, step("rollback", "a", "a", seq=3)), "does not follow champion"),
+        ((START, verdict()), "no recorded look"),
+        ((START, LOOK, verdict(), verdict("reject")), "second verdict"),
+        ((START, LOOK, second(generation=1)), "second look in generation 1"),
+        ((START, LOOK, second(sealed="s1")), "looks at one shard"),
+        ((START, LOOK, second(spent=0.0)), "spent"),
+        ((*HISTORY, second(champion="a"), verdict(look=second()), step("promotion", "b", "b", "x", 3)), "no verdict"),
+        ((START, ("look", "{")), "no record"),
+        ((START, ("look", "[]")), "no record"),
+        ((START, ("verdict", {})), "no recorded look"),
+        ((START, ("gift", {})), "unknown kind"),
+    ],
+)
+def test_a_history_that_no_gate_would_have_written(history, message):
+    assert any(message in line for line in found(*history)), found(*history)
+
+
+def test_a_verdict_against_a_former_champion_promotes_nothing():
+    late = second(candidate="c")
+    history = (*HISTORY, late, verdict(look=late), step("promotion", "c", "b", name_of(late), 3))
+    assert any("against another champion" in line for line in found(*history))
