@@ -31,24 +31,21 @@ class _History:
         readers = {"look": self._look, "verdict": self._verdict, "promotion": self._promotion}
         try:
             content = json.loads(entry.body)
-        except ValueError:
-            content = None
-        if not isinstance(content, dict):
-            yield "its body is no record"
-        elif entry.kind in readers:
-            yield from readers[entry.kind](content)
-        elif entry.kind not in ("review", "canary"):
-            yield f"unknown kind '{entry.kind}'"
+            if entry.kind in readers:
+                yield from readers[entry.kind](content)
+            elif entry.kind not in ("review", "canary"):
+                yield f"unknown kind '{entry.kind}'"
+        except (ValueError, TypeError, AttributeError):
+            yield "its body is no record of its kind"
 
     def _look(self, look: Content) -> Iterator[str]:
-        if any(past.get("generation") == look.get("generation") for past in self.looks.values()):
+        if any(was.get("generation") == look.get("generation") for was in self.looks.values()):
             yield f"a second look in generation {look.get('generation')}"
-        allowed = [
-            past.get("shard_looks", 1) for past in self.looks.values() if past.get("sealed") == look.get("sealed")
-        ]
-        if allowed and len(allowed) >= min(allowed):
-            yield f"more than {min(allowed)} looks at one shard"
-        spent = math.fsum(past.get("alpha", 0.0) for past in self.looks.values())
+        past = [was for was in self.looks.values() if was.get("sealed") == look.get("sealed")]
+        allowed = min(was.get("shard_looks", 1) for was in (*past, look))
+        if len(past) >= allowed:
+            yield f"more than {allowed} looks at one shard"
+        spent = math.fsum(was.get("alpha", 0.0) for was in self.looks.values())
         if not math.isclose(look.get("spent", 0.0), spent, abs_tol=1e-12):
             yield f"says that {look.get('spent', 0.0):g} of the error budget was spent, it was {spent:g}"
         self.looks[digest(look)] = look

@@ -1,5 +1,5 @@
-"""The tables against the ledger: a row of looks, verdicts or promotions that was edited, removed or added outside, and a
-pair's record that is not what its digest says."""
+"""The tables against the ledger: a row of looks, verdicts or promotions that was edited, removed or added outside, and
+a pair's record that is not what its digest says."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -66,6 +66,7 @@ def test_a_lawful_history_has_no_breach():
         ((*HISTORY, second(champion="a"), verdict(look=second()), step("promotion", "b", "b", "x", 3)), "no verdict"),
         ((START, ("look", "{")), "no record"),
         ((START, ("look", "[]")), "no record"),
+        ((START, ("look", {**LOOK[1], "alpha": "much", "spent": "x"})), "no record"),
         ((START, ("verdict", {})), "no recorded look"),
         ((START, ("gift", {})), "unknown kind"),
     ],
