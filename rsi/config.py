@@ -96,6 +96,7 @@ class RunSettings(Settings):
     sandbox: Literal["auto", "bubblewrap", "docker", "none"] = "auto"
     fallback_bank: str | None = None  # used, aloud, where no sandbox can be had
     allow_env: tuple[str, ...] = ()  # names of environment variables that documents may pass into sandboxes
+    ledger_key_env: str | None = None  # *name* of the variable whose value signs the ledger; else RSI_LEDGER_KEY_ENV's
     approved_edits: tuple[str, ...] = ()  # digests of edits that a person has approved
     model: ModelSettings = ModelSettings()
     rollouts: RolloutSettings = RolloutSettings()

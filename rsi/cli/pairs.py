@@ -36,9 +36,11 @@ def compare(a: Pair, b: Pair, settings: SettingsPath = DEMO, as_json: AsJson = F
 def lineage(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
     """Every pair of a lineage, what it is made of and what became of it."""
     from rsi.registry.compare import steps
+    from rsi.wiring.pairs import ledger_head
     from rsi.wiring.pairs import lineage as pairs_of
 
-    found = steps(*pairs_of(settled(settings)))
+    chosen = settled(settings)
+    found = steps(*pairs_of(chosen))
     if as_json:
         print(json.dumps([step._asdict() for step in found]))
         return
@@ -47,6 +49,7 @@ def lineage(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
         print(f"{'':14}hcp {step.hcp}, adapters {step.adapters}")
         for event in step.history:
             print(f"{'':14}{event}")
+    print(f"ledger: {ledger_head(chosen)}")
 
 
 def rollback(

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from rsi.config import home
+from rsi.gate.ledger import Anchor
 from rsi.registry.chapter import Chapter, Curve, key_of
 from rsi.types import PairRecord
 
 KEY, PAIR = "rsi.key", "rsi.pair"  # tags by which runs and versions are found again
+LEDGER = "rsi.ledger"  # tag of the model: the ledger's head
 BATCH = 500  # metrics a call; MLflow takes 1000
 
 
@@ -62,10 +64,35 @@ class Mirror:
         with self._reported(f"the aliases of '{lineage}'"):
             for alias, record in (("champion", champion), ("candidate", candidate)):
                 if record is not None:
-                    version = self._version_of(record) or self._published(record)
-                    self._client.set_registered_model_alias(model_name(lineage), alias, version)
+                    self._point(alias, record)
                 elif alias in self._model(lineage).aliases:
                     self._client.delete_registered_model_alias(model_name(lineage), alias)
+
+    def repair(self, champion: PairRecord, head: Anchor) -> None:
+        """After a crash between store and MLflow: alias and tag as the ledger has them. What is not there yet is left
+        to the next report."""
+        if self._exists():
+            with self._reported(f"the champion of '{champion.lineage}'"):
+                self._point("champion", champion)
+            self.tag(head)
+
+    def tag(self, head: Anchor) -> None:
+        """Anchor the ledger's head in a tag of the model. A tag that is as far already, or further, stays."""
+        with self._reported(f"the ledger's head of '{head.lineage}'"):
+            present = self._model(head.lineage).tags.get(LEDGER)
+            if present is None or Anchor.model_validate_json(present).seq < head.seq:
+                name = model_name(head.lineage)
+                self._client.set_registered_model_tag(name, LEDGER, head.model_dump_json())
+
+    def anchor(self, lineage: str) -> Anchor | None:
+        """The ledger's head by the model's tag; None where there is no tag, or none that can be read."""
+        if self._exists():
+            with self._reported(f"the ledger's head of '{lineage}'", "read"):
+                name = model_name(lineage)
+                for model in self._client.search_registered_models(f"name = '{name}'", max_results=1):
+                    if (tag := model.tags.get(LEDGER)) is not None:
+                        return Anchor.model_validate_json(tag)
+        return None
 
     def tracker(self, lineage: str, generation: int) -> "RunTracker":
         """A ports.Tracker that logs into the run of a generation."""
@@ -78,14 +105,14 @@ class Mirror:
             self._log(run.info.run_id, self._owed(run.info.run_id, curves), int(time.time() * 1000), {})
 
     @contextmanager
-    def _reported(self, what: str) -> Iterator[None]:
+    def _reported(self, what: str, done: str = "written") -> Iterator[None]:
         try:
             yield
         except ImportError:
-            self._say(f"MLflow is not installed, so {what} is not shown there; install rsi with the extra 'mlflow'")
+            self._say(f"MLflow is not installed, so {what} is not {done} there; install rsi with the extra 'mlflow'")
         except Exception as error:  # noqa: BLE001 - a mirror's trouble of any kind must not touch the run
             line = (str(error).strip().splitlines() or [""])[0][:200]
-            text = f"MLflow at {self.uri}: {what} could not be written ({type(error).__name__}: {line})"
+            text = f"MLflow at {self.uri}: {what} could not be {done} ({type(error).__name__}: {line})"
             self._say(re.sub(r"//[^/@\s]*@", "//", text))  # a URL may hold a password
 
     @cached_property
@@ -104,6 +131,10 @@ class Mirror:
     def _folder(self) -> Path | None:
         prefix = "sqlite:///"
         return Path(self.uri.removeprefix(prefix)).parent if self.uri.startswith(prefix) else None
+
+    def _exists(self) -> bool:
+        """Whether there is anything to ask: a home's own MLflow is made with its first generation."""
+        return not self.uri.startswith("sqlite:///") or Path(self.uri.removeprefix("sqlite:///")).exists()
 
     def _experiment(self, lineage: str) -> str:
         if lineage not in self._experiments:
@@ -140,6 +171,10 @@ class Mirror:
         if not self._client.search_registered_models(f"name = '{name}'", max_results=1):
             self._client.create_registered_model(name)
         return self._client.get_registered_model(name)
+
+    def _point(self, alias: str, record: PairRecord) -> None:
+        version = self._version_of(record) or self._published(record)
+        self._client.set_registered_model_alias(model_name(record.lineage), alias, version)
 
     def _version_of(self, record: PairRecord) -> str | None:
         query = f"name = '{model_name(record.lineage)}' and tags.`{PAIR}` = '{record.pair.digest}'"

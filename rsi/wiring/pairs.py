@@ -7,11 +7,13 @@ from rsi.errors import UserError
 from rsi.registry.champions import Champions, Promotion
 from rsi.registry.compare import find
 from rsi.registry.lease import acquire
+from rsi.registry.ledger import Ledger
 from rsi.registry.pairs import Mirror
 from rsi.registry.store import SqlStore
 from rsi.results import Results
 from rsi.types import PairRecord
-from rsi.wiring.results import opened
+from rsi.wiring.ledger import hold, key_of
+from rsi.wiring.results import head_line, opened
 
 
 def find_pair(records: Sequence[PairRecord], name: str) -> PairRecord:
@@ -29,12 +31,22 @@ def lineage(settings: RunSettings) -> tuple[Sequence[PairRecord], Sequence[Promo
         return champions.lineage(settings.lineage), champions.history(settings.lineage)
 
 
+def ledger_head(settings: RunSettings) -> str:
+    with opened() as database:
+        return head_line(settings, database)
+
+
 def rollback(settings: RunSettings, to: str, reason: str) -> PairRecord:
     """Make an earlier champion champion again, in the store and then in MLflow's aliases."""
     with opened() as database, acquire(database, settings.lineage, "rsi rollback") as lease:
         results = Results(settings.lineage, SqlStore(database), Champions(database))
         if results.done(n := results.next_owed(), "start") and not results.done(n, "promotion"):
             raise UserError(f"generation {n} of '{settings.lineage}' is under way; let `rsi run` finish it first")
-        record = Champions(database, lease).rollback(settings.lineage, to, reason)
-    Mirror(print).aliases(settings.lineage, record)
+        key, mirror = key_of(settings), Mirror(print)
+        hold(settings, database, key, print)
+        record = Champions(database, lease, key).rollback(settings.lineage, to, reason)
+        head = Ledger(database).head(settings.lineage)
+    mirror.aliases(settings.lineage, record)
+    if head is not None:
+        mirror.tag(head)
     return record

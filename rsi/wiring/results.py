@@ -13,6 +13,7 @@ from rsi.hcp.document import parse
 from rsi.registry.champions import Champions
 from rsi.registry.chapter import Chapter
 from rsi.registry.engine import Database, open_database
+from rsi.registry.ledger import Ledger
 from rsi.registry.looks import Looks
 from rsi.registry.pairs import Mirror, default_uri
 from rsi.registry.store import SqlStore
@@ -76,6 +77,7 @@ class Records:
                 "report": str(report_file(self.settings, n)),
                 "MLflow": f"mlflow server --backend-store-uri {default_uri()} (or: make services)",
                 "store": str(home() / "store.db"),
+                "ledger": head_line(self.settings, self.database),
             },
         )
 
@@ -89,6 +91,12 @@ class Records:
                 f"lineage '{self.settings.lineage}' has no finished generation yet; start it with `rsi run`"
             )
         return n
+
+
+def head_line(settings: RunSettings, database: Database) -> str:
+    """The head as one line for people, to compare with later."""
+    head = Ledger(database).head(settings.lineage)
+    return f"entry {head.seq}, hash {head.hash}" if head is not None else "no entry yet"
 
 
 def report(settings: RunSettings, database: Database, n: int, say: Callable[[str], None]) -> None:
@@ -114,6 +122,8 @@ def report(settings: RunSettings, database: Database, n: int, say: Callable[[str
     )
     champion = Champions(database).current(settings.lineage)
     mirror.aliases(settings.lineage, champion, data.candidate)
+    if (head := Ledger(database).head(settings.lineage)) is not None:
+        mirror.tag(head)
     say(f"report: {path}")
 
 

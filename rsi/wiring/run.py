@@ -35,6 +35,7 @@ from rsi.wiring.browser import missing
 from rsi.wiring.budget import Spending, scope, spent
 from rsi.wiring.certificates import Prover
 from rsi.wiring.founding import founding
+from rsi.wiring.ledger import hold, key_of
 from rsi.wiring.models import OpenModel, open_model
 from rsi.wiring.paths import adapters, bank_folder, inside, start_document, work
 from rsi.wiring.results import report
@@ -119,15 +120,17 @@ async def open_run(
     place = await find_place(settings, say)
     contract, catalogue, document, settings = _inputs(place)
     place = Place(settings, place.bank, place.provider)
+    key = key_of(settings)
     with ExitStack() as stack:
         database = open_database()
         stack.callback(database.close)
         lease = stack.enter_context(acquire(database, settings.lineage))
+        hold(settings, database, key, say)
         async with AsyncExitStack() as resources:
             model = await resources.enter_async_context(opener(settings.model))
             executor = _executor(place, model)
             resources.push_async_callback(executor.close)
-            start(settings, model, document, Champions(database, lease))
+            start(settings, model, document, Champions(database, lease, key))
             spending = spent(settings, database)
             recording = Recording(
                 bank=place.bank,
@@ -148,8 +151,8 @@ async def open_run(
                 settings,
                 Parts(
                     store=recording.store,
-                    registry=Champions(database, lease),
-                    looks=Looks(database, lease),
+                    registry=Champions(database, lease, key),
+                    looks=Looks(database, lease, key),
                     bank=place.bank,
                     draw=functools.partial(_scoped_draw, recording, scope(settings)),
                     proposer=lambda pair: ModelProposer(model.backend, pair.adapters.get(training.specialist)),

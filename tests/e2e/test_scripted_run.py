@@ -1,6 +1,7 @@
 """`rsi run` whole, as a user types it, on the scripted model."""
 
 import json
+import shutil
 import sqlite3
 
 import pytest
@@ -44,6 +45,18 @@ def test_a_rerun_continues_from_where_it_is(world):
 
 
 @pytest.mark.slow
+def test_the_ledger_of_a_run_is_whole_and_anchored(world):
+    folder, settings, *_ = world
+    code, out, err = finish(rsi(folder / "home", "ledger", "verify", str(settings), "--json"))
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["faults"] == [] and found["head"]["seq"] >= 4
+    anchor = json.loads((folder / "home" / "anchors" / "scripted.json").read_text())
+    assert (anchor["seq"], anchor["hash"]) == (found["head"]["seq"], found["head"]["hash"])
+    assert anchor["hash"] in (folder / "home" / "reports" / "scripted" / "generation-1.html").read_text()
+
+
+@pytest.mark.slow
 def test_lineage_compare_and_rollback(world):
     folder, settings, *_ = world
     home = folder / "home"
@@ -57,3 +70,31 @@ def test_lineage_compare_and_rollback(world):
     assert code == 0, err
     _, out, _ = finish(rsi(home, "lineage", str(settings), "--json"))
     assert [pair["role"] for pair in json.loads(out)] == ["champion", "former champion"]
+
+
+@pytest.mark.slow
+def test_a_changed_verdict_stops_the_next_run_and_is_named(world, tmp_path):
+    folder, settings, table, _ = world
+    home = tmp_path / "home"
+    shutil.copytree(folder / "home", home)
+    with sqlite3.connect(home / "store.db") as raw:
+        raw.execute("UPDATE verdicts SET decision = 'reject'")
+    code, out, err = finish(rsi(home, "ledger", "verify", str(settings)))
+    assert code == 1 and "'decision' of its row differs" in out, err
+    code, out, err = finish(rsi(home, "run", str(settings), "--model", f"scripted:{table}"))
+    assert code == 2 and "cannot be believed" in err and "Traceback" not in err
+    code, out, _ = finish(rsi(home, "ledger", "show", str(settings)))
+    assert code == 0 and "promotion" in out and "look" in out
+
+
+@pytest.mark.slow
+def test_a_signed_lineage_needs_its_key(world, tmp_path):
+    _, settings, table, _ = world
+    home, keyed = tmp_path / "home", {"RSI_LEDGER_KEY_ENV": "LEDGER_KEY", "LEDGER_KEY": "a key"}
+    arguments = ("run", str(settings), "--model", f"scripted:{table}", "--generations", "0")
+    code, _, err = finish(rsi(home, *arguments, **keyed))
+    assert (home / "anchors" / "scripted.json").exists(), err
+    code, _, err = finish(rsi(home, *arguments))
+    assert code == 2 and "is signed" in err
+    code, _, err = finish(rsi(home, *arguments, RSI_LEDGER_KEY_ENV="LEDGER_KEY"))
+    assert code == 2 and "'LEDGER_KEY' is not set" in err

@@ -1,0 +1,63 @@
+"""`rsi ledger verify|show`: what was recorded of looks, verdicts, reviews and promotions, and whether it is whole."""
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import typer
+
+from rsi.cli.cycle import DEMO, AsJson, SettingsPath, settled
+
+if TYPE_CHECKING:
+    from rsi.gate.ledger import Entry
+
+app = typer.Typer(help="The ledger of a lineage.", no_args_is_help=True)
+
+
+@app.command()
+def verify(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
+    """Check chain, anchors, signatures and the rows that it vouches for. Exit code 1 where something is wrong."""
+    from rsi.wiring.ledger import examine
+
+    chosen = settled(settings)
+    found = examine(chosen, _to_stderr)
+    head = found.entries[-1] if found.entries else None
+    if as_json:
+        shown = {"seq": head.seq, "hash": head.hash, "signed": head.signature is not None} if head else None
+        print(json.dumps({"lineage": chosen.lineage, "head": shown, "faults": list(found.faults)}))
+    else:
+        for fault in found.faults:
+            print(fault)
+        entries = f"{len(found.entries)} entries" + (f", head {head.hash}" if head else "")
+        signed = ", signed" if head and head.signature else ""
+        print(f"ledger of '{chosen.lineage}': {entries}{signed}: {len(found.faults)} faults")
+    if found.faults:
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
+    """Every entry, oldest first."""
+    from rsi.wiring.ledger import examine
+
+    found = examine(settled(settings), _to_stderr)
+    if as_json:
+        print(json.dumps([{**entry.model_dump(), "body": json.loads(entry.body)} for entry in found.entries]))
+        return
+    for entry in found.entries:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(entry.at))
+        print(f"{entry.seq:4}  {when} UTC  {entry.kind:10} {_summary(entry)}  {entry.hash[:12]}")
+    if found.faults:
+        print(f"{len(found.faults)} faults; `rsi ledger verify` names them", file=sys.stderr)
+
+
+def _summary(entry: "Entry") -> str:
+    """The short values of an entry's record; digests are cut."""
+    content = json.loads(entry.body)
+    plain = {name: value for name, value in content.items() if isinstance(value, str | int | float) and value != ""}
+    return ", ".join(f"{name} {str(value)[:24]}" for name, value in list(plain.items())[:6])
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
