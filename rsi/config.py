@@ -67,6 +67,7 @@ class ExpansionSettings(Settings):
     retry_control: int = Field(60, ge=0)
     selection: int = Field(48, ge=1)  # selection tasks on which the composed document must beat the champion's
     edits: int = Field(8, ge=0)  # tried a generation, at most
+    helpers: int = Field(4, ge=0)  # saved functions proven, and helpers measured, a generation, at most
 
 
 class GateSettings(Settings):

@@ -16,7 +16,7 @@ from rsi.gate.certified import Certified, looked_at, quarantine
 from rsi.gate.contract import Contract
 from rsi.gate.stage import Candidate, judge
 from rsi.hcp.document import Document, parse
-from rsi.ports import Certifier, Draw, LookBook, Proposer, Registry, Scene, Store, TaskBank
+from rsi.ports import Certifier, Draw, LookBook, Proposer, Prove, Registry, Scene, Store, TaskBank
 from rsi.results import STAGES, Judgement, Results
 from rsi.types import Edit, OpenTask, Pair, PairRecord, Update
 from rsi.update.stage import Training, update
@@ -40,6 +40,7 @@ class Parts:
     contract: Contract
     report: Callable[[int], None]
     say: Callable[[str], None]
+    prove: Prove | None = None
     limits: Mapping[str, str] = field(default_factory=dict)  # of the sandbox, as they hold here
 
 
@@ -100,12 +101,19 @@ class Cycle(Results):
         expanded = await expand(
             self._certified(n, SELECTABLE),
             self.discovered(n),
-            self.parts.catalogue,
+            [*self.parts.catalogue, *self._reviewed(n)],
             self.settings.expansion,
             self.settings.approved_edits,
             self.parts.forbidden,
         )
         return expanded.model_dump_json()
+
+    def _reviewed(self, n: int) -> list[Edit]:
+        """What earlier generations proposed of saved functions and a person has approved since; by then it is tried as
+        any edit is."""
+        waited = {edit.digest: edit for k in range(1, n) for edit in self.expanded(k).waiting}
+        known = {edit.digest for edit in self.parts.catalogue}
+        return [e for key, e in waited.items() if key in self.settings.approved_edits and key not in known]
 
     async def _update(self, n: int) -> str:
         harness = _document(self.expanded(n).document).harness()
@@ -194,6 +202,7 @@ class Cycle(Results):
             bank=self.parts.bank,
             draw=self.parts.draw,
             say=self.parts.say,
+            prove=self.parts.prove,
         )
 
 

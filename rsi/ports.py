@@ -4,7 +4,7 @@ Errors that a seam may raise are named in its docstring; what is a score and wha
 a model's or an agent's bad work is a score, a broken machine is an `InfrastructureError`.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -152,6 +152,10 @@ class Draw(Protocol):
     ) -> Sequence[Sequence[Attempt]]: ...
 
 
+# Runs a Python program in a sandbox of its own: what it printed, "" where it failed. Raises InfrastructureError.
+Prove = Callable[[str], Awaitable[str]]
+
+
 @dataclass(frozen=True)
 class Scene:
     """What a stage works on: the place in the lineage, the champion, its bank, and how to draw. `say` prints one plain
@@ -166,6 +170,7 @@ class Scene:
     bank: TaskBank
     draw: Draw
     say: Callable[[str], None]
+    prove: Prove | None = None  # None where no sandbox can be had
 
 
 class Proposer(Protocol):

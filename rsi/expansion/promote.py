@@ -6,19 +6,18 @@ A helper may use the standard library only: the tools of an episode are not ther
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rsi.gate.statistics import mean_difference
 from rsi.ids import digest
-from rsi.ports import SandboxProvider
+from rsi.ports import Prove, SandboxProvider
 from rsi.types import AddTool, Edit, Helper, Rate, RemoveTool, StagedTool
 
 LEAST = 3  # references that a proof needs, each with its own input
 BOUND = 0.02  # of the mean reward: harm that is surely greater removes a helper
 SECONDS = 10.0
-Run = Callable[[str], Awaitable[str]]  # runs a program in a private sandbox; what it printed, "" where it failed
 
 _PROGRAM = """
 import json as _json
@@ -45,7 +44,7 @@ class Promotion:
     reason: str
 
 
-async def promote(staged: StagedTool, source: str, references: Sequence[Reference], run: Run) -> Promotion:
+async def promote(staged: StagedTool, source: str, references: Sequence[Reference], run: Prove) -> Promotion:
     """Prove `staged`, which attempt `source` saved. Raises what `run` raises (InfrastructureError)."""
     if len({digest(dict(reference.arguments)) for reference in references}) < LEAST:
         return Promotion(None, 0, f"{staged.name}: a proof needs {LEAST} references with different inputs")
@@ -61,8 +60,8 @@ async def promote(staged: StagedTool, source: str, references: Sequence[Referenc
     return Promotion(edit, passed, f"{staged.name}: all {passed} references agree")
 
 
-def sandboxed(provider: SandboxProvider, seconds: float = SECONDS) -> Run:
-    """A Run that opens one sandbox a program and closes it."""
+def sandboxed(provider: SandboxProvider, seconds: float = SECONDS) -> Prove:
+    """A Prove that opens one sandbox a program and closes it."""
 
     async def run(program: str) -> str:
         sandbox = await provider.open()

@@ -13,6 +13,7 @@ from rsi.expansion.attribute import confirm, failing, suspect, unsound
 from rsi.expansion.check import cheating, forbidden_literals
 from rsi.expansion.coverage import curve
 from rsi.expansion.plan import Plan, plan, ranked, spread
+from rsi.expansion.saved import Played, harmful, proven
 from rsi.expansion.search import Draws, Trial, greedy, run, under, without_edit
 from rsi.figures import wilson
 from rsi.hcp.document import Document, parse
@@ -38,7 +39,8 @@ async def expand(
     document = parse(scene.document, f"the champion's document ({scene.champion.hcp})")
     fails = failing(discovery)
     ids = {task.id for task in fails}
-    suspected = await _suspected(scene, discovery, fails)
+    screened = await _screened(scene, document, discovery, fails)
+    suspected = [suspect(task.id, group) for task, group in screened if task.id in ids]
     sieve = _sift(scene, document, ranked(catalogue, fails, suspected), fails, (approved, forbidden))
     tried = sieve.edits[: settings.edits]
     solved = [task for task in discovery.tasks if task.id in set(discovery.solved)]
@@ -48,35 +50,43 @@ async def expand(
     without = await without_edit(scene, plans)
     trials = await run(scene, document, plans, without)
     chosen, records = greedy([trial.record for trial in trials])
-    composed = compose(document, chosen)
-    final, before, after = await _select(scene, document, composed, settings)
-    coverage = curve(_spent(plans, trials, without), ids)
+    spent = _spent(plans, trials, without)
+    coverage = curve(spent, ids)
     retry = await _retry(scene, fails, min(settings.retry_control, coverage[-1].attempts))
+    attempts = [*(attempt for _, group in screened for attempt in group), *spent, *retry]
+    added, proofs = await proven(scene, document, attempts, settings.helpers)
+    removed, measured = await harmful(scene, document, screened, settings)
+    helpers = _sift(scene, document, [*added, *removed], fails, (approved, forbidden))
+    final, before, after = await _select(scene, document, compose(document, [*chosen, *helpers.edits]), settings)
+    waiting = (*sieve.waiting, *helpers.waiting)
     scene.say(
         f"expansion: {len(plans)} edits tried on {len(fails)} failing tasks in {coverage[-1].attempts} attempts, "
-        f"{sum(r.accepted for r in records)} accepted, {len(chosen)} composed, {len(sieve.waiting)} wait for a person; "
+        f"{sum(r.accepted for r in records)} accepted, {len(chosen)} composed, {len(waiting)} wait for a person; "
         f"{coverage[-1].covered} tasks covered (adaptive)"
     )
     return Expansion(
         document=final.text,
-        trials=(*records, *sieve.refused),
-        waiting=tuple(sieve.waiting),
+        trials=(*records, *sieve.refused, *helpers.refused),
+        waiting=waiting,
         attributions=(*(_confirmed(a, trials) for a in suspected), *unsound(discovery)),
         coverage=coverage,
         retry=curve(retry, ids),
         tasks=len(fails),
         selection_before=before,
         selection_after=after,
+        helpers=(*proofs, *measured),
     )
 
 
-async def _suspected(scene: Scene, discovery: Discovery, fails: Sequence[OpenTask]) -> list[Attribution]:
-    """Suspected loci from the traces of the screening, which are recorded and not run again."""
-    if not fails:
+async def _screened(scene: Scene, document: Document, discovery: Discovery, fails: Sequence[OpenTask]) -> list[Played]:
+    """The screening's attempts on failing tasks, and on all where agents may save functions. They are recorded and not
+    run again."""
+    tasks = discovery.tasks if document.harness().protocol == "repl" else fails
+    if not tasks:
         return []
     purpose = screen_purpose(scene.generation)
-    groups = await scene.draw(fails, scene.champion, scene.harness, discovery.draws, purpose)
-    return [suspect(task.id, attempts) for task, attempts in zip(fails, groups, strict=True)]
+    groups = await scene.draw(tasks, scene.champion, scene.harness, discovery.draws, purpose)
+    return list(zip(tasks, groups, strict=True))
 
 
 @dataclass

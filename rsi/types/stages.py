@@ -73,6 +73,16 @@ class EditTrial(Record):
     reason: str
 
 
+class HelperProof(Record):
+    """What was found of a function that attempt `source` saved: whether held-out references prove it, or, of a helper
+    that the champion has, whether it does no harm. `reason` is one line for a person and names no expected value."""
+
+    name: str
+    source: str
+    proven: bool
+    reason: str
+
+
 class CoveragePoint(Record):
     attempts: int
     passes: int  # pooled
@@ -91,6 +101,7 @@ class Expansion(Record):
     tasks: int = 0  # tasks that coverage counts
     selection_before: Rate | None = None
     selection_after: Rate | None = None
+    helpers: tuple[HelperProof, ...] = Field((), exclude_if=lambda value: not value)
 
 
 class Update(Record):

@@ -14,6 +14,7 @@ from rsi.banks.salt import load_salt, salt_digest
 from rsi.config import ModelSettings, RunSettings, home, project_root
 from rsi.discovery.propose import ModelProposer
 from rsi.errors import UserError
+from rsi.expansion.promote import sandboxed
 from rsi.gate.binding import check_bound
 from rsi.gate.contract import Contract, load_contract
 from rsi.generation import Cycle, Parts
@@ -164,6 +165,7 @@ async def open_run(
                     contract=contract,
                     report=lambda n: report(settings, database, n, say),
                     say=say,
+                    prove=sandboxed(place.provider) if place.provider is not None else None,
                     limits=place.limits,
                 ),
             )
