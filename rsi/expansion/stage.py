@@ -59,6 +59,8 @@ async def expand(
     helpers = _sift(scene, document, [*added, *removed], fails, (approved, forbidden))
     final, before, after = await _select(scene, document, compose(document, [*chosen, *helpers.edits]), settings)
     waiting = (*sieve.waiting, *helpers.waiting)
+    for edit in helpers.waiting:
+        scene.say(f"expansion: '{edit.name}' waits for a person; to approve it put {edit.digest} into approved_edits")
     scene.say(
         f"expansion: {len(plans)} edits tried on {len(fails)} failing tasks in {coverage[-1].attempts} attempts, "
         f"{sum(r.accepted for r in records)} accepted, {len(chosen)} composed, {len(waiting)} wait for a person; "
