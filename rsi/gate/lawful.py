@@ -45,9 +45,7 @@ class _History:
         allowed = min(was.get("shard_looks", 1) for was in (*past, look))
         if len(past) >= allowed:
             yield f"more than {allowed} looks at one shard"
-        spent = math.fsum(was.get("alpha", 0.0) for was in self.looks.values())
-        if not math.isclose(look.get("spent", 0.0), spent, abs_tol=1e-12):
-            yield f"says that {look.get('spent', 0.0):g} of the error budget was spent, it was {spent:g}"
+        yield from overspent(look, list(self.looks.values()))
         self.looks[digest(look)] = look
 
     def _verdict(self, verdict: Content) -> Iterator[str]:
@@ -83,3 +81,16 @@ class _History:
         if name in self.promoted:
             yield f"look {name[:12]} promotes a second time"
         self.promoted.add(name)
+
+
+def overspent(look: Content, past: Sequence[Content]) -> Iterator[str]:
+    """How a look breaks the lineage's error budget, given the looks before it. Looks from before there was one state
+    none."""
+    spent = math.fsum(was.get("alpha", 0.0) for was in past)
+    stated, alpha, budget = look.get("spent", 0.0), look.get("alpha", 0.0), look.get("budget", math.inf)
+    if not math.isclose(stated, spent, abs_tol=1e-12):
+        yield f"says that {stated:g} of the error budget was spent, it was {spent:g}"
+    if alpha < 0 or spent + alpha > budget + 1e-12:
+        yield f"may spend {alpha:g} after {spent:g}, the lineage's error budget is {budget:g}"
+    if budget > (least := min((was["budget"] for was in past if "budget" in was), default=math.inf)):
+        yield f"widens the lineage's error budget from {least:g} to {budget:g}"

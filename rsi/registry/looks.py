@@ -1,7 +1,6 @@
 """Looks at the sealed split, recorded before they are scored, and the verdicts that came of them."""
 
 import json
-import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from rsi.errors import IntegrityError, UserError
+from rsi.gate.lawful import overspent
 from rsi.registry.engine import Database
 from rsi.registry.lease import Lease
 from rsi.registry.ledger import anchor, write
@@ -26,7 +26,7 @@ class Looks:
     def open(self, look: Look) -> Verdict | None:
         """Record a look durably. The same look again resumes it, or gives the verdict that it has. UserError for
         another one in the same generation, whatever changed since, or at a sealed shard that has had its looks.
-        IntegrityError where the look takes another sum than the lineage's looks have spent."""
+        IntegrityError where the look states another sum than the lineage's looks have spent, or breaks its budget."""
 
         def work(connection: Connection) -> None:
             if self._lease is not None:
@@ -104,10 +104,5 @@ def _check_shard(look: Look, past: Sequence[Any]) -> None:
 
 
 def _check_spent(look: Look, past: Sequence[Any]) -> None:
-    spent = math.fsum(json.loads(row.body).get("alpha", 0.0) for row in past)
-    stated = look.model_dump().get("spent", 0.0)
-    if not math.isclose(stated, spent, abs_tol=1e-12):
-        raise IntegrityError(
-            f"lineage '{look.lineage}': the look of generation {look.generation} says that {stated:g} of the error "
-            f"budget is spent, the recorded looks have spent {spent:g}"
-        )
+    for line in overspent(json.loads(body(look)), [json.loads(row.body) for row in past]):
+        raise IntegrityError(f"lineage '{look.lineage}': the look of generation {look.generation} {line}")

@@ -64,6 +64,8 @@ def test_a_lawful_history_has_no_breach():
         ((START, LOOK, second(sealed="s1")), "looks at one shard"),
         ((START, LOOK, second(spent=0.0)), "spent"),
         ((*HISTORY, second(champion="a"), verdict(look=second()), step("promotion", "b", "b", "x", 3)), "no verdict"),
+        ((START, LOOK, second(alpha=0.05, budget=0.05)), "may spend"),
+        ((START, ("look", {**LOOK[1], "budget": 0.05}), second(budget=0.1)), "widens"),
         ((START, ("look", "{")), "no record"),
         ((START, ("look", "[]")), "no record"),
         ((START, ("look", {**LOOK[1], "alpha": "much", "spent": "x"})), "no record"),

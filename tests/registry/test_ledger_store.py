@@ -169,6 +169,21 @@ def test_looks_at_one_shard_are_as_many_as_the_contract_allows(looks_at):
         looks_at(3, 5)  # a later contract reopens no shard
 
 
+def test_a_look_must_state_what_the_lineage_has_spent(database, lease, ledger):
+    looks, first = Looks(database, lease), make_look(OLD, NEW).model_copy(update={"alpha": 0.02, "budget": 0.05})
+    looks.open(first)
+    second = make_look(OLD, NEW, 2)
+    for change, message in (
+        ({"budget": 0.05}, "was spent, it was 0.02"),
+        ({"spent": 0.02, "alpha": 0.04, "budget": 0.05}, "may spend 0.04"),
+        ({"spent": 0.02, "alpha": 0.01, "budget": 0.5}, "widens"),
+    ):
+        with pytest.raises(IntegrityError, match=message):
+            looks.open(second.model_copy(update=change))
+    looks.open(second.model_copy(update={"spent": 0.02, "alpha": 0.01, "budget": 0.05}))
+    assert ledger.verify("main") == [] and len(ledger.entries("main")) == 2
+
+
 @pytest.fixture
 def looks_at(database, lease):
     def look(generation, allowed):
