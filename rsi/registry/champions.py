@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeVar
 from sqlalchemy import Connection, insert, select
 
 from rsi.errors import IntegrityError, LeaseHeld, UserError
+from rsi.registry import ledger
 from rsi.registry.engine import Database
 from rsi.registry.lease import Lease
-from rsi.registry.ledger import anchor, write
 from rsi.registry.models import looks, pairs, promotions, verdicts
 from rsi.registry.store import body
 from rsi.types import PairRecord, Record
@@ -58,8 +58,8 @@ class Champions:
         """Make `pair` champion because the verdict on `look` says promote. False where that look has promoted already.
 
         Raises IntegrityError where there is no such verdict, it says otherwise or concerns another candidate, the
-        champion that it was measured against is champion no more, or the pair is not published. LeaseHeld without the
-        newest lease."""
+        champion that it was measured against is champion no more, the ledger has a fault, or the pair is not published.
+        LeaseHeld without the newest lease."""
 
         def work(connection: Connection) -> bool:
             self._fence(lineage, connection)
@@ -74,6 +74,11 @@ class Champions:
                 raise IntegrityError(
                     f"lineage '{lineage}': the verdict compared {pair[:12]} with {found.champion[:12]}, but the "
                     f"champion is now {str(current)[:12]}; judge it again"
+                )
+            if wrong := ledger.found(connection, self._database.anchors, lineage, self._key):
+                raise IntegrityError(
+                    f"lineage '{lineage}': its ledger cannot be believed, so nothing is promoted: {wrong[0]}; "
+                    "`rsi ledger verify` names all"
                 )
             if _record(connection, lineage, pair) is None:
                 raise IntegrityError(f"lineage '{lineage}': pair {pair[:12]} is not published")
@@ -136,13 +141,13 @@ class Champions:
 
     def _anchored(self, lineage: str, work: Callable[[Connection], T]) -> T:
         found = self._database.write(work)
-        anchor(self._database, lineage)
+        ledger.anchor(self._database, lineage)
         return found
 
     def _append(self, connection: Connection, lineage: str, pair: str, **columns: Any) -> None:
         columns |= {"lineage": lineage, "pair": pair, "previous": _champion(connection, lineage), "at": time.time()}
         row = connection.execute(insert(promotions).values(columns).returning(*promotions.c)).one()
-        write(connection, lineage, "promotion", Promotion.model_validate(dict(row._mapping)), self._key)
+        ledger.write(connection, lineage, "promotion", Promotion.model_validate(dict(row._mapping)), self._key)
 
 
 def _publish(connection: Connection, record: PairRecord) -> None:

@@ -3,6 +3,7 @@ file outside the store after each commit."""
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -47,17 +48,8 @@ class Ledger:
     def verify(self, lineage: str, elsewhere: Anchor | None = None) -> list[str]:
         """What is wrong with the chain, its history, its anchors, or the rows that it vouches for, one plain line each.
         `elsewhere`: an anchor that is kept in another place than the store's own folder."""
-        try:
-            kept = anchors.read(self._database.anchors, lineage)
-            entries, crossed = self._database.read(lambda connection: _crossed(connection, lineage))
-        except IntegrityError as error:
-            return [str(error)]
-        found = faults(lineage, entries, kept, self._key, now=time.time())
-        if kept is None and len(entries) > 1:
-            found.append(f"the anchor {anchors.anchor_file(self._database.anchors, lineage)} is gone")
-        if elsewhere is not None:
-            found += anchored(lineage, entries, elsewhere)
-        return found + breaches(entries) + crossed
+        place = self._database.anchors
+        return self._database.read(lambda connection: found(connection, place, lineage, self._key, elsewhere))
 
     def head(self, lineage: str) -> Anchor | None:
         """The newest entry's place and hash; None for a lineage that has no entry."""
@@ -86,14 +78,26 @@ def anchor(database: Database, lineage: str) -> None:
     database.write(work)
 
 
+def found(
+    connection: Connection, folder: Path, lineage: str, key: bytes | None, elsewhere: Anchor | None = None
+) -> list[str]:
+    """`Ledger.verify` within a transaction. The anchor is read first, so that it is never ahead of an honest chain."""
+    try:
+        kept = anchors.read(folder, lineage)
+        entries = chain(connection, lineage)
+    except IntegrityError as error:
+        return [str(error)]
+    lines = faults(lineage, entries, kept, key, now=time.time())
+    if kept is None and len(entries) > 1:
+        lines.append(f"the anchor {anchors.anchor_file(folder, lineage)} is gone")
+    if elsewhere is not None:
+        lines += anchored(lineage, entries, elsewhere)
+    return [*lines, *breaches(entries), *disagreements(connection, lineage, entries)]
+
+
 def chain(connection: Connection, lineage: str) -> list[Entry]:
     query = select(ledger).where(ledger.c.lineage == lineage).order_by(ledger.c.seq)
     return [_entry(row) for row in connection.execute(query)]
-
-
-def _crossed(connection: Connection, lineage: str) -> tuple[list[Entry], list[str]]:
-    entries = chain(connection, lineage)
-    return entries, list(disagreements(connection, lineage, entries))
 
 
 def newest(connection: Connection, lineage: str) -> Entry | None:

@@ -161,6 +161,19 @@ def test_a_row_changed_removed_or_added_outside_is_found(database, lease, ledger
     assert any(line.startswith(kind) for line in ledger.verify("main")), ledger.verify("main")
 
 
+def test_a_forged_verdict_promotes_nothing_even_before_anyone_verifies(database, lease, tmp_path):
+    champions, looks, look = Champions(database, lease), Looks(database, lease), make_look(OLD, NEW)
+    champions.start(OLD)
+    champions.publish(NEW)
+    looks.open(look)
+    looks.close(make_verdict(look, "reject"))
+    with sqlite3.connect(tmp_path / "store.db") as raw:
+        raw.execute("UPDATE verdicts SET decision = 'promote', body = replace(body, 'reject', 'promote')")
+    with pytest.raises(IntegrityError, match="cannot be believed"):
+        champions.promote("main", NEW.pair.digest, look.digest)
+    assert champions.current("main") == OLD
+
+
 def test_looks_at_one_shard_are_as_many_as_the_contract_allows(looks_at):
     looks_at(1, 2), looks_at(2, 2)
     with pytest.raises(UserError, match="2 of the 2 looks"):
