@@ -74,6 +74,7 @@ class GateSettings(Settings):
     draws: int = Field(1, ge=1)  # attempts a sealed task and arm
     seen_instances: int = Field(40, ge=1)  # sealed tasks of open families
     unseen_families: int = Field(16, ge=0)  # sealed tasks of held-out families
+    canaries: int = Field(4, ge=0)  # impossible tasks a generation, whose pass means cheating; they are no sealed draws
 
 
 class BudgetSettings(Settings):

@@ -4,6 +4,7 @@ Killed anywhere, the next run finds the committed stages, takes their recorded a
 Knows the pure rooms and the ports; it must not know models, sandboxes, databases or Prefect.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,13 +13,14 @@ from rsi.config import RunSettings
 from rsi.discovery.stage import discover
 from rsi.errors import IntegrityError, UserError
 from rsi.expansion.stage import expand, selectable
+from rsi.gate.canaries import Guard, Outcome, Suspect, facts, line, watch
 from rsi.gate.certified import Certified, looked_at, quarantine
 from rsi.gate.contract import Contract
 from rsi.gate.stage import Candidate, judge
 from rsi.hcp.document import Document, parse
 from rsi.ports import Certifier, Draw, LookBook, Proposer, Prove, Registry, Scene, Store, TaskBank
 from rsi.results import STAGES, Judgement, Results
-from rsi.types import Edit, OpenTask, Pair, PairRecord, Update
+from rsi.types import Edit, OpenTask, Pair, PairRecord, Update, Verdict
 from rsi.update.stage import Training, update
 
 
@@ -38,6 +40,7 @@ class Parts:
     forbidden: Sequence[str]  # words that no edit may hold: names of held-out families
     training: Training
     contract: Contract
+    guard: Guard
     report: Callable[[int], None]
     say: Callable[[str], None]
     prove: Prove | None = None
@@ -46,6 +49,7 @@ class Parts:
 
 # Steps committed on their own: why tasks are left out of the selection and of the look, by task id.
 SELECTABLE, CERTIFIED = "certified-selection", "certified"
+CANARIES = "canaries"  # a step of its own too: what was seen before the look
 
 
 class Cycle(Results):
@@ -62,6 +66,7 @@ class Cycle(Results):
             "update": self._update,
             SELECTABLE: self._certify_selection,
             CERTIFIED: self._certify_sealed,
+            CANARIES: self._watch,
             "gate": self._gate,
             "promotion": self._promote,
             "report": self._report,
@@ -135,6 +140,42 @@ class Cycle(Results):
         wanted = self.settings.expansion.selection
         return json.dumps(await quarantine(self.parts.bank, lambda bank: selectable(bank, wanted), self.parts.certify))
 
+    async def _watch(self, n: int) -> str:
+        candidate, scene = self._make_candidate(n), self._certified(n, CERTIFIED)
+        written = {name: self._output(n, name) for name in ("discovery", "expansion", "update")}
+        suspect = Suspect(
+            candidate.pair,
+            _document(candidate.document).harness(),
+            {**written, "document": candidate.document},
+            self.discovered(n).tasks,
+        )
+        tasks = looked_at(scene.bank, n, self.settings.gate)
+        proofs = await asyncio.gather(*(self.parts.certify(task, scene.bank.key(task)) for task in tasks))
+        outcome = await watch(scene, suspect, self.parts.guard, proofs)
+        outcome = outcome.model_copy(update={"champion": self._now()})
+        self.parts.guard.chain(outcome)
+        return outcome.model_dump_json()
+
+    def canaries(self, n: int) -> Outcome:
+        """What generation `n`'s canaries came to."""
+        return Outcome.model_validate_json(self._output(n, CANARIES))
+
+    async def _stopped(self, n: int) -> Verdict | None:
+        """The verdict on a candidate whose canaries were hit, once a person has set the lineage back; before that a
+        UserError, however often it is run. None where no canary was hit."""
+        await self.stage(CANARIES, n)
+        if not (outcome := self.canaries(n)).hit:
+            return None
+        why = line(outcome)
+        if self._now() == outcome.champion:
+            raise UserError(why)
+        return Verdict(decision="reject", look="", clauses=(), rates={}, two_by_two={}, reasons=(why,))
+
+    def _now(self) -> str:
+        """The pair that is the lineage's champion at this moment; a person may have set it back."""
+        champion = self.registry.current(self.lineage)
+        return champion.pair.digest if champion is not None else ""
+
     def _certified(self, n: int, step: str) -> Scene:
         """The scene over the bank without what the step left out."""
         scene = self._scene(n)
@@ -143,16 +184,19 @@ class Cycle(Results):
     async def _gate(self, n: int) -> str:
         candidate = self._make_candidate(n)
         self.registry.publish(candidate)
-        scene = self._scene(n)
+        scene, measured = self._scene(n), _facts(self.updated(n))
         if candidate.pair != scene.champion:
             await self.stage(CERTIFIED, n)
             scene = self._certified(n, CERTIFIED)
+            if (refused := await self._stopped(n)) is not None:
+                return Judgement(candidate=candidate.pair.digest, verdict=refused).model_dump_json()
+            measured |= facts(self.canaries(n))
         self.parts.say(f"gate: candidate {candidate.pair.name} against the champion on sealed shard {n}")
         judged = Candidate(
             pair=candidate.pair,
             harness=_document(candidate.document).harness(),
             specialist=self.parts.training.specialist,
-            facts=_facts(self.updated(n)),
+            facts=measured,
         )
         verdict = await judge(scene, judged, self.parts.contract, self.settings.gate, self.parts.looks)
         if verdict.look:  # a candidate that equals the champion is refused without a look

@@ -1,6 +1,7 @@
 """The home's secret salt makes sealed instances unforeseeable. Its bytes stay in one file; its digest is recorded."""
 
 import hashlib
+import hmac
 import os
 import secrets
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 from rsi.errors import UserError
 
 SALT_BYTES = 32
+CONSONANTS, WORD_LETTERS = "bcdfghjklmnpqrstvwxz", 7
 
 
 def load_salt(home: Path) -> bytes:
@@ -32,6 +34,18 @@ def load_salt(home: Path) -> bytes:
 def salt_digest(salt: bytes) -> str:
     """What may be recorded of a salt."""
     return hashlib.sha256(b"rsi salt\0" + salt).hexdigest()[:32]
+
+
+def planted_word(salt: bytes, lineage: str) -> str:
+    """A word that stands in the keys of a lineage's canaries and nowhere else. It tells nothing of the salt.
+
+    Short, for who knows it must be able to say it within the tightest budgets; consonants alone, for no honest text and
+    no digest holds seven in a row by chance."""
+    number, letters = int.from_bytes(hmac.digest(salt, b"rsi canary\0" + lineage.encode(), "sha256"), "big"), ""
+    while len(letters) < WORD_LETTERS:
+        number, n = divmod(number, len(CONSONANTS))
+        letters += CONSONANTS[n]
+    return letters
 
 
 def _create(path: Path) -> None:

@@ -40,6 +40,11 @@ class Ledger:
         anchor(self._database, lineage)
         return entry
 
+    def once(self, lineage: str, kind: str, record: Record) -> None:
+        """Append, unless an entry of this kind and content is there: what a killed run recorded is not repeated."""
+        if not any(entry.body == body(record) for entry in self.entries(lineage, kind)):
+            self.append(lineage, kind, record)
+
     def entries(self, lineage: str, kind: str | None = None) -> Sequence[Entry]:
         """The entries of a lineage (of one kind), oldest first. IntegrityError where one cannot be read as such."""
         found = self._database.read(lambda connection: chain(connection, lineage))

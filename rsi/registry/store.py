@@ -76,6 +76,19 @@ class SqlStore:
 
         return self._database.read(work)
 
+    def holding(self, word: str, prefix: str, but: str) -> Mapping[str, int]:
+        """How many attempts hold `word` (plain letters, in any case) in their record, by family, of purposes that begin
+        with `prefix` and not with `but`."""
+        purpose = attempts.c.purpose
+        query = (
+            select(attempts.c.family, func.count().label("n"))
+            .where(purpose.startswith(prefix, autoescape=True), ~purpose.startswith(but, autoescape=True))
+            .where(func.lower(attempts.c.body).contains(word.lower(), autoescape=True))
+            .group_by(attempts.c.family)
+        )
+        rows = self._database.read(lambda connection: connection.execute(query).all())
+        return {row.family: row.n for row in rows}
+
 
 def body(record: Record) -> str:
     """A record as canonical JSON. Raises IntegrityError for what JSON cannot hold."""

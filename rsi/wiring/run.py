@@ -10,12 +10,14 @@ from rsi.banks.catalogue import load_catalogue
 from rsi.banks.definition import load_definition
 from rsi.banks.generated import GeneratedBank, open_bank
 from rsi.banks.near import SealedScan
-from rsi.banks.salt import load_salt, salt_digest
+from rsi.banks.salt import load_salt, planted_word, salt_digest
 from rsi.config import ModelSettings, RunSettings, home, project_root
 from rsi.discovery.propose import ModelProposer
 from rsi.errors import UserError
 from rsi.expansion.promote import sandboxed
+from rsi.gate.bait import Bait
 from rsi.gate.binding import check_bound
+from rsi.gate.canaries import Guard
 from rsi.gate.contract import Contract, load_contract
 from rsi.generation import Cycle, Parts
 from rsi.hcp.document import Document
@@ -23,6 +25,7 @@ from rsi.ports import Executor, SandboxProvider, Trainer
 from rsi.registry.champions import Champions
 from rsi.registry.engine import open_database
 from rsi.registry.lease import acquire
+from rsi.registry.ledger import Ledger
 from rsi.registry.looks import Looks
 from rsi.registry.store import SqlStore
 from rsi.results import Results
@@ -133,10 +136,13 @@ async def open_run(
             resources.push_async_callback(executor.close)
             start(settings, model, document, Champions(database, lease, key))
             spending = spent(settings, database)
+            word = planted_word(load_salt(home()), settings.lineage)
+            bait = Bait(place.bank, word, settings.gate.canaries)
+            store = SqlStore(database, lease)
             recording = Recording(
-                bank=place.bank,
+                bank=bait,
                 executor=executor,
-                store=SqlStore(database, lease),
+                store=store,
                 sandbox=place.identity,
                 specialist=place.bank.definition.specialist,
                 spend=spending.draw,
@@ -163,6 +169,7 @@ async def open_run(
                     forbidden=[name for name, family in families.items() if family.role == "held_out"],
                     training=training,
                     contract=contract,
+                    guard=_guard(place, bait, store, Ledger(database, lease)),
                     report=lambda n: report(settings, database, n, say),
                     say=say,
                     prove=sandboxed(place.provider) if place.provider is not None else None,
@@ -191,6 +198,18 @@ def start(settings: RunSettings, model: OpenModel, document: Document, champions
             f"lineage '{settings.lineage}' stands on base {champion.pair.base[:12]}, model '{settings.model.id}' is "
             f"{model.base_digest[:12]}; use that model, or another lineage"
         )
+
+
+def _guard(place: Place, bait: Bait, store: SqlStore, ledger: Ledger) -> Guard:
+    prefix = scope(place.settings)
+    scan = functools.cache(lambda shard: SealedScan(place.bank.tasks("sealed", shard)))
+    return Guard(
+        bait=bait,
+        prove=Prover(place.bank, place.provider, fresh=True),
+        holding=lambda word, purpose, but: store.holding(word, f"{prefix}/{purpose}", f"{prefix}/{but}"),
+        near=lambda generation, task: scan(generation)(task),
+        chain=lambda outcome: ledger.once(place.settings.lineage, "canary", outcome),
+    )
 
 
 def _executor(place: Place, model: OpenModel) -> Executor:

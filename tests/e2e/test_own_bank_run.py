@@ -74,7 +74,9 @@ def test_a_generation_on_a_bank_of_ones_own(tmp_path):
     assert {proof["reason"] for proof in proofs} == {"", "its reference does not pass"}
     with sqlite3.connect(tmp_path / "home/store.db") as store:
         ((left_out,),) = store.execute("select output from stages where name = 'certified'").fetchall()
-        tasks = {row[0] for row in store.execute("select distinct task_id from attempts")}
+        tasks = {
+            row[0] for row in store.execute("select distinct task_id from attempts where purpose not like '%/canaries'")
+        }
     assert 0 < len(json.loads(left_out)) <= len(bad)
     assert set(json.loads(left_out)) <= bad
     assert f"gate: sealed task {next(iter(json.loads(left_out)))[:12]} is left out" in out
