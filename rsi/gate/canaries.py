@@ -111,9 +111,10 @@ def facts(outcome: Outcome) -> Mapping[str, float]:
 def line(outcome: Outcome) -> str:
     """Why a generation is stopped and what a person can do, in one line."""
     more = [f"{len(outcome.seen) - LINES} more"] if len(outcome.seen) > LINES else []
+    where = purpose(outcome.generation)
     return (
         f"generation {outcome.generation} is stopped by its canaries, before any sealed task was looked at: "
-        f"{'; '.join([*outcome.seen[:LINES], *more])}. Look at the attempts of purpose '{purpose(outcome.generation)}', then "
+        f"{'; '.join([*outcome.seen[:LINES], *more])}. Look at the attempts of purpose '{where}', then "
         "start another lineage, or go back to an earlier champion with `rsi rollback`, which refuses this candidate"
     )
 

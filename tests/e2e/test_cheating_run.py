@@ -29,7 +29,8 @@ def test_a_run_that_passes_the_impossible_ends_with_one_line_and_no_look(tmp_pat
     with sqlite3.connect(home / "store.db") as store:
         assert store.execute("select count(*) from looks").fetchone() == (0,)
         assert store.execute("select count(*) from attempts where purpose like '%/gate'").fetchone() == (0,)
+        ((entry,),) = store.execute("select body from ledger where kind = 'canary'").fetchall()
         (body,) = store.execute("select output from stages where name = 'canaries'").fetchone()
     outcome = json.loads(body)
-    assert (outcome["drawn"], outcome["passes"]) == (4, 4) and word not in body
+    assert (outcome["drawn"], outcome["passes"]) == (4, 4) and json.loads(entry) == outcome and word not in body
     assert finish(rsi(home, *command))[2] == err

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -346,7 +347,7 @@ def cycle(world, count=4):
         sealed_scan=lambda task: None,
         catalogue=(),
         forbidden=(),
-        training=None,
+        training=SimpleNamespace(specialist="agent"),
         contract=load_contract(ROOT / "contracts/default.toml"),
         guard=world.guard(),
         report=lambda n: None,
