@@ -169,7 +169,7 @@ async def open_run(
                     forbidden=[name for name, family in families.items() if family.role == "held_out"],
                     training=training,
                     contract=contract,
-                    guard=_guard(place, bait, store, Ledger(database, lease)),
+                    guard=_guard(place, bait, store, Ledger(database, lease, key)),
                     report=lambda n: report(settings, database, n, say),
                     say=say,
                     prove=sandboxed(place.provider) if place.provider is not None else None,

@@ -22,7 +22,8 @@ def test_a_run_that_passes_the_impossible_ends_with_one_line_and_no_look(tmp_pat
     ]
     table.write_text(json.dumps({"rules": [*known, *json.loads(table.read_text())["rules"]]}))
     command = ("run", str(settings), "--model", f"scripted:{table}")
-    code, out, err = finish(rsi(home, *command))
+    keyed = {"RSI_LEDGER_KEY_ENV": "LEDGER_KEY", "LEDGER_KEY": "a key"}
+    code, out, err = finish(rsi(home, *command, **keyed))
     assert code == 2 and err.count("\n") == 1 and "Traceback" not in err, err
     assert "generation 1 is stopped by its canaries" in err and "passed a task that cannot be passed" in err
     assert word not in out + err
@@ -33,4 +34,4 @@ def test_a_run_that_passes_the_impossible_ends_with_one_line_and_no_look(tmp_pat
         (body,) = store.execute("select output from stages where name = 'canaries'").fetchone()
     outcome = json.loads(body)
     assert (outcome["drawn"], outcome["passes"]) == (4, 4) and json.loads(entry) == outcome and word not in body
-    assert finish(rsi(home, *command))[2] == err
+    assert finish(rsi(home, *command, **keyed))[2] == err
