@@ -25,17 +25,15 @@ def losses(clause: Clause, evidence: Evidence, chosen: NDArray[np.intp], level: 
     if np.isnan(old).all() or np.isnan(new).all():
         return None
     labels = evidence.labels[chosen]
-    solved = [f for f in np.unique(labels) if _share(old[labels == f]) >= clause.solved]
-    values = {f: chance(old[labels == f], new[labels == f]) for f in solved}
+    names, family = np.unique(labels, return_inverse=True)
+    passes = np.bincount(family, np.nansum(old, axis=1))
+    draws = np.bincount(family, (~np.isnan(old)).sum(axis=1))
+    solved = np.flatnonzero(passes >= np.maximum(clause.solved * draws, 1e-9))
+    values = {str(names[f]): chance(old[family == f], new[family == f]) for f in solved}
     lost = {f: p for f, p in values.items() if p <= level / len(solved)}
     named = ", ".join(f"{family} (p = {p:.2g})" for family, p in sorted(lost.items()))
     note = f"{len(solved)} families were solved, " + (f"lost: {named}" if lost else "none is lost beyond noise")
     return Rate(value=float(len(lost)), n=len(solved), low=float(len(lost)), high=float(len(lost)), note=note)
-
-
-def _share(draws: Table) -> float:
-    finished = draws[~np.isnan(draws)]
-    return float(finished.mean()) if finished.size else 0.0
 
 
 def chance(old: Table, new: Table) -> float:

@@ -1,0 +1,106 @@
+"""Verdicts on worlds whose truth is known, by the very function that judges: power, cost and error of a contract.
+
+The worlds: families with base rates, tasks within families, attempts within tasks. A candidate's true gain on a task is
+`gain` plus a difference of standard deviation `tau`, half of whose variance is shared by the family; it is symmetric
+about `gain`, so the population's mean gain is `gain` exactly. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rsi.gate.contract import Contract
+from rsi.gate.evidence import Arm, Evidence, Table
+from rsi.gate.judgement import Plan, batches, weigh
+from rsi.gate.statistics import mean_difference
+from rsi.types import Decision, Rate
+
+TOKENS = 20.0  # of every attempt: costs do not differ in these worlds
+
+
+@dataclass(frozen=True)
+class World:
+    """`rates`: base pass rates that families are drawn from. `draws`: attempts a task and arm."""
+
+    rates: Sequence[float]
+    families: int = 40
+    tasks: int = 200
+    draws: int = 4
+    gain: float = 0.0
+    tau: float = 0.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`attempts`: of champion and candidate together, held-back tasks included. `all_tasks`: per-task differences on
+    every task, as a design that draws them all would see them."""
+
+    decision: Decision
+    batches: int
+    attempts: int
+    gain: Rate | None
+    all_tasks: NDArray[np.float64]
+
+
+class Simulation:
+    """One contract in one world; each `verdict` is a fresh world of the kind."""
+
+    def __init__(self, contract: Contract, world: World) -> None:
+        self.contract, self.world = contract, world
+        self._labels = [f"f{i % world.families:03}" for i in range(world.tasks)]
+        asked = contract.evaluation
+        names = [f"{i:05}" for i in range(world.tasks)]
+        *self._parts, self._held_back = batches(self._labels, names, asked.batches, asked.held_back)
+        self._ends = tuple(int(end) for end in np.cumsum([len(part) for part in self._parts]))
+
+    def verdict(self, alpha: float, rng: np.random.Generator) -> Outcome:
+        """Judge a candidate with an error of `alpha`."""
+        old, new = self._passes(rng)
+        plan, used = Plan(alpha, self._ends), list[int]()
+        for batch, part in enumerate(self._parts, 1):
+            used += part
+            found = weigh(self.contract, self._evidence(old, new, used), plan, batch)
+            if found.decision is not None:
+                break
+        gain = None
+        differences = new.mean(axis=1) - old.mean(axis=1)
+        if found.decision == "promote" and self._held_back:
+            used += self._held_back
+            labels = [self._labels[i] for i in self._held_back]
+            gain = mean_difference(differences[self._held_back], labels)
+        attempts = 2 * self.world.draws * len(used)
+        return Outcome(found.decision or "indecisive", batch, attempts, gain, differences)
+
+    def _passes(self, rng: np.random.Generator) -> tuple[Table, Table]:
+        """Passes of champion and candidate: tasks x draws of 0 and 1."""
+        w = self.world
+        family = np.arange(w.tasks) % w.families
+        base = rng.choice(np.asarray(w.rates), w.families)[family]
+        base = np.clip(base, abs(w.gain) / 2, 1 - abs(w.gain) / 2)
+        shared, own = rng.standard_normal(w.families)[family], rng.standard_normal(w.tasks)
+        room = 2 * np.minimum(base, 1 - base) - abs(w.gain)
+        difference = w.gain + np.clip(w.tau * (shared + own) / np.sqrt(2), -room, room)
+        shape = (w.tasks, w.draws)
+        old = rng.random(shape) < (base - difference / 2)[:, None]
+        new = rng.random(shape) < (base + difference / 2)[:, None]
+        return old.astype(float), new.astype(float)
+
+    def _evidence(self, old: Table, new: Table, used: Sequence[int]) -> Evidence:
+        facts = {"canary_passes": 0.0, "sealed_leaks": 0.0, "replay_gap": 0.0, "sampler_learner_gap": 0.0}
+        labels = [self._labels[i] for i in used]
+        champion, candidate = (_arm(table[used]) for table in (old, new))
+        return Evidence(labels, [False] * len(used), champion, candidate, facts=facts)
+
+
+def _arm(passes: Table) -> Arm:
+    like = {name: np.full_like(passes, TOKENS) for name in ("completion_tokens", "prompt_tokens", "turns", "seconds")}
+    figures = {"pass_rate": passes, "reward": passes, "flags": np.zeros_like(passes), **like}
+    return Arm(figures, {"pass_rate": 1.0, "reward": 1.0, "flags": 0.0, **dict.fromkeys(like, 100.0)})
+
+
+def spends(contract: Contract, generation: int) -> float:
+    """The error that the look of a lineage's n-th generation may spend, where each had its look."""
+    error = contract.error
+    return error.lineage / error.horizon * (1 - 1 / error.horizon) ** (generation - 1)
