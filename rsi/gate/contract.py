@@ -114,8 +114,8 @@ class Evaluation(Record):
     bank: str | None = None
     salt: str | None = None
     draws: int = Field(1, ge=1, le=1000)
-    batches: int = Field(4, ge=1, le=20)
-    held_back: float = Field(0.2, ge=0, le=0.5)
+    batches: int = Field(8, ge=1, le=20)
+    held_back: float = Field(0.15, ge=0, le=0.5)
     worth: float = Field(0.1, gt=0, le=1)
     min_completion_rate: float = Field(0.95, gt=0, le=1)
     shard_looks: int = Field(1, ge=1)
@@ -133,7 +133,7 @@ class Error(Record):
     lineage: float = Field(0.05, gt=0, lt=0.5)
     horizon: int = Field(20, ge=1, le=10_000)
     veto: float = Field(0.05, gt=0, lt=0.5)
-    futility: float = Field(0.1, ge=0, lt=0.5)
+    futility: float = Field(0.25, ge=0, lt=0.5)
 
 
 class Contract(Record):

@@ -1,0 +1,47 @@
+"""Whether the reported gain of promoted candidates is true: its bias, and how often its interval covers the truth, both
+given promotion. Beside it the difference on all tasks, which is what "we promoted it because it is better" would report.
+"""
+
+import functools
+import sys
+
+import numpy as np
+
+from benchmarks.gate_worlds import base_rates, contract, share, shared
+from benchmarks.report import Figure, Goal, finish, mean, quick
+from rsi.gate.simulate import Simulation, World, spends
+
+EFFECTS = (0.0, 0.05, 0.1, 0.2)
+TAU, CHUNKS, ENOUGH = 0.05, 40, 200  # promoted verdicts, below which no goal is set
+VERDICTS = {"quick": {0.05: 200, 0.1: 80, 0.2: 80}, "full": {0.0: 20_000, 0.05: 8000, 0.1: 3000, 0.2: 3000}}
+
+
+def promoted(gain: float, each: int, chunk: int) -> list[tuple[float, bool, float]]:
+    """(reported gain, whether its interval holds the truth, difference on all tasks) of each promoted candidate."""
+    rng = np.random.default_rng([13, round(gain * 1000), chunk])
+    simulation, found = Simulation(contract(), World(base_rates(), gain=gain, tau=TAU)), []
+    for _ in range(each):
+        outcome = simulation.verdict(spends(contract(), 1), rng)
+        if outcome.decision == "promote" and (shown := outcome.gain) is not None:
+            found.append((shown.value, shown.low <= gain <= shown.high, float(outcome.all_tasks.mean())))
+    return found
+
+
+def main() -> int:
+    plan = VERDICTS["quick" if quick(__doc__ or "") else "full"]
+    found, goals = list[Figure](), list[Goal]()
+    for gain, count in plan.items():
+        rows = shared(functools.partial(promoted, gain, max(1, count // CHUNKS)), CHUNKS)
+        if not rows:
+            continue
+        bias = mean(f"bias, gain {gain:+g}", "points", [100 * (value - gain) for value, _, _ in rows])
+        naive = mean(f"bias on all tasks, gain {gain:+g}", "points", [100 * (seen - gain) for _, _, seen in rows])
+        covers = share(f"coverage, gain {gain:+g}", sum(held for _, held, _ in rows), len(rows))
+        found += [bias, covers, naive]
+        if len(rows) >= ENOUGH:
+            goals += [Goal(bias.name, at_least=-1.5, at_most=1.5), Goal(covers.name, at_least=0.93)]
+    return finish("gate_honesty", found, goals)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
