@@ -1,5 +1,5 @@
 """Whether the reported gain of promoted candidates is true: its bias, and how often its interval covers the truth, both
-given promotion. Beside it the difference on all tasks, which is what "we promoted it because it is better" would report.
+given promotion. Beside it the difference on all tasks, which is what a rule that reports its own evidence would say.
 """
 
 import functools
