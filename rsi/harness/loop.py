@@ -44,6 +44,7 @@ class Episode:
     well_formed: bool
     outputs: tuple[str, ...] = ()
     staged: tuple[StagedTool, ...] = ()  # functions that the agent saved
+    hook_failures: tuple[str, ...] = ()  # event, name, and why it gave no answer
 
 
 async def run_episode(
@@ -62,9 +63,9 @@ async def run_episode(
         sandbox = await bring(harness, sandbox)
         await furnish(task, sandbox)
     toolset = (*toolset, *await mcp_tools(sandbox, harness.mcp))
-    protocol = chosen(harness, sandbox, toolset)
-    messages = introduced(opening(task, harness), protocol.intro)
     hooks = HookSession(harness, sandbox, digest(["session", seed]))
+    protocol = chosen(harness, sandbox, toolset, hooks.within)
+    messages = introduced(opening(task, harness), protocol.intro)
     run = _Run(harness, model, seed, adapter, protocol, messages, hooks)
     end = None if await run.let_in() else Termination.NO_ACTION
     while end is None:
@@ -231,9 +232,9 @@ class _Run:
         action, denied = await self.hooks.before(action, self.seconds_left)
         if denied is not None:
             return Outcome(denied, "", 2)
-        began = time.monotonic()
+        began, asking = time.monotonic(), self.hooks.seconds
         outcome = await self.protocol.use(action, self.seconds_left)
-        self.tool_seconds += time.monotonic() - began
+        self.tool_seconds += time.monotonic() - began - (self.hooks.seconds - asking)  # a block's calls ask hooks too
         return await self.hooks.after(action, outcome, self.seconds_left)
 
     def _take(self, completion: Completion, action: Action | None, outcome: Outcome | None) -> None:
@@ -283,4 +284,5 @@ class _Run:
             self.well_formed,
             (*self.outputs, self.output),
             self.protocol.staged,
+            tuple(self.hooks.failures),
         )

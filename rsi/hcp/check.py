@@ -28,6 +28,7 @@ def check(document: Document) -> list[str]:
             notes.append(f"'{key}': looks like a secret; name an environment variable that holds it instead")
     notes += _resources(form)
     notes += _workspace(form)
+    notes += _hooks(form)
     if form.mcp.servers and form.rsi.protocol == "text":
         notes.append("'mcp.servers': their tools can be called under 'rsi.protocol' \"repl\" or \"tools\" only")
     if form.rsi.helpers.pool and form.rsi.protocol != "repl":
@@ -47,6 +48,21 @@ def _resources(form: Form) -> Iterator[str]:
         )
         if entry.kind not in REALISED or unused:
             yield f"'resources.embedded[{index}]': kind '{entry.kind}' is kept, not realised"
+
+
+def _hooks(form: Form) -> Iterator[str]:
+    for name, hook in form.hooks.Stop.items():
+        here = f"hooks.Stop.{name}"
+        if hook.matcher.strip() not in ("", "*", ".*"):
+            yield f"'{here}.matcher': not realised: an episode ends with no tool, so the hook is asked at every end"
+        if hook.condition.strip():
+            yield f"'{here}.condition': not realised: an episode ends with no tool, so the hook is asked at every end"
+        if hook.run_async:
+            yield f"'{here}.run_async': not realised: a hook that may hold an end back is waited for"
+    after = {"PostToolUse": form.hooks.PostToolUse, "PostToolUseFailure": form.hooks.PostToolUseFailure}
+    for event, hooks in after.items():
+        if form.rsi.protocol == "repl" and hooks:
+            yield f"'hooks.{event}': asked after a whole block of code, not after each call in it"
 
 
 def _workspace(form: Form) -> Iterator[str]:

@@ -128,6 +128,7 @@ def _attempt(job: Job, episode: Episode, score: Score | None, error: str = "") -
         cost=episode.cost,
         error=error,
         staged=episode.staged,
+        hook_failures=episode.hook_failures,
         code_version=code_version(),
     )
 

@@ -87,6 +87,7 @@ class Attempt(Record):
     cost: Cost = Cost()
     error: str = ""
     staged: tuple[StagedTool, ...] = Field((), exclude_if=lambda value: not value)  # functions that the agent saved
+    hook_failures: tuple[str, ...] = Field((), exclude_if=lambda value: not value)  # hooks that gave no answer, and why
     code_version: str = ""
 
     @property

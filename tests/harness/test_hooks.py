@@ -12,7 +12,7 @@ from rsi.harness.hooks.occasion import MOST_BYTES, Occasion
 from rsi.harness.hooks.run import run as ask
 from rsi.harness.hooks.said import heard
 from rsi.ports import ExecResult
-from rsi.types import Hook, Termination
+from rsi.types import Hook, StopHook, Termination
 
 
 def hook(event, command, name="h", **fields):
@@ -154,3 +154,22 @@ async def test_without_a_sandbox_no_command_runs():
     model = Replies("<answer>1</answer>")
     opened = await run(model, config(hooks=(hook("SessionStart", "echo x"),)), reasoning, sandboxed=False)
     assert opened.output == "1" and model.requests[0].messages[-1].content == "Go."
+
+
+async def test_hooks_without_an_answer_are_recorded_each_once():
+    hooks = (
+        hook("PreToolUse", "exit 7", name="crash"),
+        hook("SessionStart", "sleep 5", name="slow", timeout=0.1),
+        hook("PostToolUse", "head -c 20000 /dev/zero | tr '\\0' '{'", name="flood"),
+    )
+    stop = StopHook(name="look", message="Again.", builtin="error_exit")
+    failing = await run(Replies(*[sh("exit 1")] * 2), config(turns=1, hooks=hooks, stop_hooks=(stop,)))
+    assert failing.hook_failures == (
+        "SessionStart slow: timed out",
+        "PreToolUse crash: exit code 7",
+        "Stop look: not asked again, it has blocked 1 times",
+    )
+    fine = await run(Replies(sh("ls")), config(turns=1, hooks=hooks[2:]))
+    assert fine.hook_failures == ("PostToolUse flood: said too much",)
+    many = tuple(hook("PreToolUse", "exit 7", name=f"h{n}") for n in range(30))
+    assert len((await run(Replies(sh("ls")), config(turns=1, hooks=many))).hook_failures) == 20

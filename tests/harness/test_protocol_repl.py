@@ -1,11 +1,13 @@
 """The repl protocol in the one episode loop: code, discrete calls, the shell, and what the model is shown."""
 
+import json
+
 from test_loop import TASK, Replies, config, sh
 
 from benchmarks.plain_sandbox import PlainProvider
 from rsi.harness import run_episode
 from rsi.harness.repl import Tool
-from rsi.types import Termination
+from rsi.types import Hook, Termination
 
 
 async def play(*replies, tools=(), sandboxed=True, **fields):
@@ -72,3 +74,31 @@ async def test_code_is_prose_to_the_text_protocol():
     finally:
         await sandbox.close()
     assert episode.termination == Termination.NO_ACTION and model.requests[0].messages[0].content == "S"
+
+
+def guard(command, **fields):
+    return Hook(event="PreToolUse", name="guard", command=command, matcher="add", **fields)
+
+
+async def test_a_hook_denies_a_call_that_a_block_makes():
+    seen = []
+    code = "for n in (1, 13, 2):\n    try: print(add(n=n)['next'])\n    except ToolError as e: print(e)"
+    hooks = (guard("echo 'an unlucky number' >&2; exit 2", condition="add(*13*)"),)
+    _, episode = await play(python(code), "<answer>x</answer>", tools=[add(seen)], hooks=hooks)
+    assert episode.turns[0].observation == "2\nadd: the call was denied: an unlucky number\n3"
+    assert seen == [1, 2] and episode.hook_failures == ()
+
+
+async def test_a_hook_rewrites_what_a_block_hands_to_a_tool_and_fails_as_it_declares():
+    seen = []
+    told = json.dumps({"updatedInput": {"content": json.dumps({"n": 40})}})
+    replies = (python("print(add(n=1)['next'])"), "<answer>x</answer>")
+    _, episode = await play(*replies, tools=[add(seen)], hooks=(guard(f"echo '{told}'"),))
+    assert (episode.turns[0].observation, seen) == ("41", [40])
+    bad = json.dumps({"updatedInput": {"content": "[1]"}})
+    _, episode = await play(*replies, tools=[add(seen)], hooks=(guard(f"echo '{bad}'"),))
+    assert "to no JSON object" in episode.turns[0].observation and seen == [40]
+    _, episode = await play(*replies, tools=[add(seen)], hooks=(guard("exit 3", fail="closed"),))
+    assert "denied" in episode.turns[0].observation and seen == [40]
+    assert episode.hook_failures == ("PreToolUse guard: exit code 3",)
+    assert episode.cost.sandbox_seconds <= episode.cost.seconds  # a hook's time counts once

@@ -75,3 +75,14 @@ def test_bad_hooks_are_one_clear_line(text, words):
 def test_builtin_conditions_are_of_stop_hooks_only():
     document = "version = 1\n[hooks.PreToolUse.a]\nbuiltin = 'no_action'\ncommand = 'x'\n"
     assert check(parse(document, "x")) == ["'hooks.PreToolUse.a.builtin': not realised"]
+
+
+def test_what_a_stop_hook_has_no_use_for_is_said():
+    document = 'version = 1\n[hooks.Stop.a]\ncommand = "x"\nmatcher = "{}"\ncondition = "bash(x)"\nasync = true\n'
+    notes = check(parse(document.format("bash"), "x"))
+    assert [note.split(":")[0] for note in notes] == [
+        f"'hooks.Stop.a.{key}'" for key in ("matcher", "condition", "run_async")
+    ]
+    assert len(check(parse(document.format("*"), "x"))) == 2
+    repl = 'version = 1\n[hooks.PostToolUse.a]\ncommand = "x"\n[rsi]\nprotocol = "repl"\n'
+    assert check(parse(repl, "x")) == ["'hooks.PostToolUse': asked after a whole block of code, not after each call in it"]

@@ -32,7 +32,8 @@ class Occasion:
     @property
     def argument(self) -> str:
         """What a condition's pattern is compared with."""
-        return self.tool_input.get("command") or self.tool_input.get("path", "")
+        told = self.tool_input
+        return told.get("command") or told.get("path") or told.get("content", "")  # of a call: its arguments as JSON
 
     def payload(self) -> tuple[str, bool]:
         """The JSON line, and whether texts in it were cut."""

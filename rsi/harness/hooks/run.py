@@ -23,7 +23,7 @@ _LONGEST = 126_000  # bytes of a command that every sandbox takes
 @dataclass(frozen=True)
 class Decision:
     """`hook` is the one that blocked, or None; `reason` what the model is told. `updated` replaces parts of the tool's
-    input; `context` is text for the next prompt; `failures` name hooks that gave no answer, and why."""
+    input; `context` is text for the next prompt; `failures` name hooks that gave no answer, or were not asked for their cap, and why."""
 
     hook: Hook | None = None
     reason: str = ""
@@ -40,7 +40,11 @@ async def run(
     turn itself. Raises InfrastructureError where the sandbox breaks."""
     decision, began = Decision(), time.monotonic()
     for hook in hooks:
-        if not _concerned(hook, occasion, blocks):
+        if not _concerned(hook, occasion):
+            continue
+        if hook.event == "Stop" and blocks[key(hook)] >= hook.max_blocks:
+            spent = f"{hook.name}: not asked again, it has blocked {hook.max_blocks} times"
+            decision = replace(decision, failures=(*decision.failures, spent))
             continue
         said = await _ask(hook, occasion, sandbox, seconds - (time.monotonic() - began))
         if said.failure:
@@ -62,10 +66,8 @@ def key(hook: Hook) -> str:
     return hook.name if hook.event == "Stop" else f"{hook.event}.{hook.name}"
 
 
-def _concerned(hook: Hook, occasion: Occasion, blocks: Counter[str]) -> bool:
-    if hook.event != occasion.event or (hook.event == "Stop" and blocks[key(hook)] >= hook.max_blocks):
-        return False
-    return matches(hook.matcher, occasion.tool) and holds(hook.condition, occasion.tool, occasion.argument)
+def _concerned(hook: Hook, occasion: Occasion) -> bool:
+    return hook.event == occasion.event and matches(hook.matcher, occasion.tool) and holds(hook.condition, occasion.tool, occasion.argument)
 
 
 async def _ask(hook: Hook, occasion: Occasion, sandbox: Sandbox | None, seconds: float) -> Said:

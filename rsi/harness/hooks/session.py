@@ -1,8 +1,11 @@
 """The hooks of one episode: what they are told at each event, and what their answers do to an action."""
 
+import json
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from rsi.harness.hooks.occasion import Event, Occasion
 from rsi.harness.hooks.run import Decision, run
@@ -12,22 +15,30 @@ from rsi.ports import Sandbox
 from rsi.types import HarnessConfig, Hook
 
 
+MOST_FAILURES = 20  # of an episode that are recorded
+
+
 @dataclass
 class HookSession:
-    """`seconds` is the time that hooks have taken; `blocks` counts the blocks that give a turn back, by hook."""
+    """`seconds` is the time that hooks have taken; `blocks` counts the blocks that give a turn back, by hook;
+    `failures` says which gave no answer and why, each once."""
 
     harness: HarnessConfig
     sandbox: Sandbox | None
     name: str
     blocks: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
 
-    async def ask(self, occasion: Occasion, left: float) -> Decision:
+    async def ask(self, occasion: Occasion, left: float, blocks: Counter[str] | None = None) -> Decision:
         """What the document's hooks say of an event, `left` seconds before the episode's time is over."""
         hooks = _stop_hooks(self.harness) if occasion.event == "Stop" else self.harness.hooks
         began = time.monotonic()
-        decision = await run(hooks, replace(occasion, session=self.name), self.sandbox, left, self.blocks)
+        decision = await run(hooks, replace(occasion, session=self.name), self.sandbox, left, self.blocks if blocks is None else blocks)
         self.seconds += time.monotonic() - began
+        for failure in (f"{occasion.event} {failure}" for failure in decision.failures):
+            if failure not in self.failures and len(self.failures) < MOST_FAILURES:
+                self.failures.append(failure)
         return decision
 
     async def before(self, action: Action, left: float) -> tuple[Action, str | None]:
@@ -36,6 +47,22 @@ class HookSession:
         if decision.hook is not None:
             return action, f"The call was denied: {decision.reason}"
         return _rewritten(action, decision), None
+
+    async def within(self, tool: str, arguments: Mapping[str, Any], left: float) -> Mapping[str, Any] | str:
+        """PreToolUse of a call that a block of code makes: its arguments, rewritten where hooks say so, or why it is
+        denied. It costs no turn, so a block of it gives none back."""
+        given = json.dumps(dict(arguments), ensure_ascii=False)
+        told = Occasion("PreToolUse", tool=tool, tool_input={"content": given})
+        decision = await self.ask(told, left, Counter())
+        if decision.hook is not None:
+            return f"{tool}: the call was denied: {decision.reason}"
+        if "content" not in decision.updated:
+            return arguments
+        try:
+            rewritten = json.loads(decision.updated["content"])
+        except (ValueError, RecursionError):
+            rewritten = None
+        return rewritten if isinstance(rewritten, dict) else f"{tool}: a hook rewrote its arguments to no JSON object"
 
     async def after(self, action: Action, outcome: Outcome, left: float) -> Outcome:
         """PostToolUse, or its failure form: the outcome, what hooks say of it put behind what the model is shown."""

@@ -7,7 +7,7 @@ from rsi.harness.protocol import Action
 from rsi.harness.protocols.repl import ReplProtocol
 from rsi.harness.protocols.text import TextProtocol
 from rsi.harness.protocols.tools import ToolsProtocol, answers
-from rsi.harness.repl import Tool
+from rsi.harness.repl import Guard, Tool
 from rsi.harness.tools import Outcome
 from rsi.ports import Sandbox
 from rsi.types import Completion, HarnessConfig, Message, StagedTool, ToolSpec
@@ -39,11 +39,14 @@ class ActionProtocol(Protocol):
         """Take an action that `read` gave, for at most `timeout` seconds. Raises InfrastructureError only."""
 
 
-def chosen(harness: HarnessConfig, sandbox: Sandbox | None, toolset: Sequence[Tool]) -> ActionProtocol:
+def chosen(
+    harness: HarnessConfig, sandbox: Sandbox | None, toolset: Sequence[Tool], guard: Guard | None = None
+) -> ActionProtocol:
+    """The protocol that the harness names. `guard` is asked before each call that a block of code makes."""
     text = TextProtocol(harness.tools if sandbox is not None else (), sandbox, harness.budgets.output_chars)
     if harness.protocol == "tools":
         return ToolsProtocol(text, toolset)
-    return ReplProtocol(text, sandbox, toolset, harness.helpers) if harness.protocol == "repl" else text
+    return ReplProtocol(text, sandbox, toolset, harness.helpers, guard) if harness.protocol == "repl" else text
 
 
 def introduced(messages: Sequence[Message], intro: str) -> list[Message]:

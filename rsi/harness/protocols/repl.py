@@ -10,7 +10,7 @@ from rsi.harness.protocol import Action, read_action, stop_strings
 from rsi.harness.protocols.calling import take
 from rsi.harness.protocols.saving import SAVE, Saved
 from rsi.harness.protocols.text import TextProtocol
-from rsi.harness.repl import Calls, Interpreter, Masked, Tool
+from rsi.harness.repl import Calls, Guard, Interpreter, Masked, Tool
 from rsi.harness.tools import Outcome, bounded
 from rsi.ports import Sandbox
 from rsi.types import Completion, Helper, StagedTool, ToolSpec
@@ -30,14 +30,19 @@ class ReplProtocol:
     offered: tuple[ToolSpec, ...] = ()
 
     def __init__(
-        self, text: TextProtocol, sandbox: Sandbox | None, toolset: Sequence[Tool], helpers: Sequence[Helper] = ()
+        self,
+        text: TextProtocol,
+        sandbox: Sandbox | None,
+        toolset: Sequence[Tool],
+        helpers: Sequence[Helper] = (),
+        guard: Guard | None = None,
     ) -> None:
         self._text, self._masked = text, Masked()
         self._saved = Saved({tool.name for tool in toolset}, self._masked)
         self._calls = Calls((*toolset, *([self._saved.tool] if sandbox is not None else [])), self._masked)
         code = {helper.name: helper.code for helper in helpers}
         self._helpers = tuple(code) if sandbox is not None else ()
-        self._repl = Interpreter(sandbox, self._calls, self._masked, code) if sandbox is not None else None
+        self._repl = Interpreter(sandbox, self._calls, self._masked, code, guard) if sandbox is not None else None
         self._kinds = (
             *text.tools,
             *(["python"] if self._repl is not None else []),

@@ -4,7 +4,7 @@ import base64
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ MOST_OUTPUT = 20_000  # characters that a block may print
 MOST_CALL = 60_000  # characters of a call's arguments as JSON
 MOST_CALLS = 500  # of one block
 _CHUNK = 90_000  # bytes of one command
+# Asked before a block's call of a tool, with its arguments and the seconds left: the arguments to use, or a denial.
+Guard = Callable[[str, Mapping[str, Any], float], Awaitable[Mapping[str, Any] | str]]
 _SPARE = 2.0  # seconds between the client's time and its command's
 
 
@@ -35,9 +37,14 @@ class Interpreter:
     InfrastructureError where the sandbox or a tool is gone."""
 
     def __init__(
-        self, sandbox: Sandbox, calls: Calls, masked: Masked, helpers: Mapping[str, str] | None = None
+        self,
+        sandbox: Sandbox,
+        calls: Calls,
+        masked: Masked,
+        helpers: Mapping[str, str] | None = None,
+        guard: Guard | None = None,
     ) -> None:
-        self._sandbox, self._calls, self._masked = sandbox, calls, masked
+        self._sandbox, self._calls, self._masked, self._guard = sandbox, calls, masked, guard
         self._helpers = dict(helpers or {})
         self._folder = ""
         self._names: tuple[str, ...] = ()
@@ -68,7 +75,16 @@ class Interpreter:
             else:
                 arguments = reply.get("arguments")
                 given = arguments if isinstance(arguments, dict) else {}
-                told = await self._calls.call(str(reply.get("tool")), given, ends - time.monotonic())
+                told = await self._call(str(reply.get("tool")), given, ends)
+
+    async def _call(self, name: str, arguments: Mapping[str, Any], ends: float) -> dict[str, Any]:
+        """What the block is told of its call. The code waits for it, so a guard may use the sandbox meanwhile."""
+        if self._guard is not None:
+            allowed = await self._guard(name, arguments, ends - time.monotonic())
+            if isinstance(allowed, str):
+                return {"error": allowed}
+            arguments = allowed
+        return await self._calls.call(name, arguments, ends - time.monotonic())
 
     async def _start(self, seconds: float) -> str:
         """Why it does not start; empty where it does."""
