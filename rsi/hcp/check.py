@@ -78,8 +78,12 @@ def _workspace(form: Form) -> Iterator[str]:
         taken.append(target)
         if entry.snapshot:
             yield f"'{here}.snapshot': not realised"
-    for index in range(len(form.workspace.outputs)):
-        yield f"'workspace.outputs[{index}]': checked, not collected by a run"
+    collected = {output.name for output in form.workspace.collectable()}
+    for index, output in enumerate(form.workspace.outputs):
+        if output.name not in collected:
+            yield f"'workspace.outputs[{index}]': not collected: its path must be in the workspace, its backend 'local'"
+        elif output.destination:
+            yield f"'workspace.outputs[{index}].destination': not realised: outputs are kept under RSI_HOME/outputs"
 
 
 def _unread(content: Mapping[str, Any], part: type[BaseModel], path: str) -> Iterator[str]:

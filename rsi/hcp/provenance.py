@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rsi.hcp.document import Document
-from rsi.hcp.form.workspace import EMBEDDED, Output, inside
+from rsi.hcp.form.workspace import EMBEDDED, Output
 from rsi.hcp.secret import redact
+from rsi.types import DeclaredOutput
 
 HIDDEN = "[for the verifier alone]"
 
@@ -42,10 +43,9 @@ def provenance(document: Document, outputs: Mapping[str, bytes] | None = None) -
     return told
 
 
-def collect(output: Output, root: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files that an output names, from a workspace after the run. ValueError where its limits are passed, or the
-    path lies outside the workspace."""
-    here = PurePosixPath(inside(output.path, root))
+def collect(output: DeclaredOutput, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files that an output names, from a workspace after the run. ValueError where its limits are passed."""
+    here = PurePosixPath(output.path)
     found = {path: data for path, data in files.items() if PurePosixPath(path).is_relative_to(here)}
     total = sum(map(len, found.values()))
     largest = max(map(len, found.values()), default=0)
@@ -57,7 +57,7 @@ def collect(output: Output, root: str, files: Mapping[str, bytes]) -> dict[str, 
 def _output(output: Output, root: str, files: Mapping[str, bytes]) -> dict[str, Any]:
     told: dict[str, Any] = {"name": output.name, "required": output.required, "visibility": output.visibility}
     try:
-        found = collect(output, root, files)
+        found = collect(output.declared(root), files)
     except ValueError as error:
         return {**told, "status": "refused", "why": redact(str(error))}
     if output.visibility == "verifier":

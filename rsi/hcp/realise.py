@@ -42,6 +42,7 @@ def realise(form: Form, digest: str) -> HarnessConfig:
         restored=form.session.messages(),
         mcp=tuple(_server(server, form) for server in servers(form)),
         helpers=tuple(Helper(**helper.model_dump()) for helper in form.rsi.helpers.pool),
+        outputs=form.workspace.collectable(),
         env_set=form.env.set,
         env_names=tuple(sorted({*form.env.must, *form.env.optional} - set(form.model.must))),
     )

@@ -12,6 +12,7 @@ from rsi.harness import Episode, run_episode
 from rsi.harness.exported import Exported
 from rsi.ids import digest_tree
 from rsi.ports import Deeds, ModelBackend, Sandbox, SandboxProvider, Verifier, Workspace
+from rsi.rollouts.outputs import collected, keep
 from rsi.turns import judge
 from rsi.types import Attempt, Cost, Job, Score, Termination
 
@@ -19,12 +20,14 @@ from rsi.types import Attempt, Cost, Job, Score, Termination
 @dataclass(frozen=True)
 class Parts:
     """What playing needs besides the job. `provider` is None where no sandbox can be had. `allow_env`: the names of
-    this process's environment variables that a document may have in its sandbox."""
+    this process's environment variables that a document may have in its sandbox. `outputs`: the folder on this machine
+    for what documents want kept of a workspace (None: it is recorded, its files are not kept)."""
 
     model: ModelBackend
     provider: SandboxProvider | None
     verifier: Verifier
     allow_env: tuple[str, ...] = ()
+    outputs: Path | None = None
 
 
 async def play(job: Job, parts: Parts, retries: int = 0) -> Attempt:
@@ -65,7 +68,11 @@ async def _play_once(job: Job, parts: Parts) -> Attempt:
             score = score.model_copy(update={"reward": 0.0, "passed": False, "flags": (*score.flags, *flags)})
     finally:
         await _close(sandbox)
-    return _attempt(job, episode, score.model_copy(update={"form": 1.0 if episode.well_formed else 0.0}))
+    outputs, kept = collected(job.harness.outputs if sandbox is not None else (), files)
+    if kept and parts.outputs is not None:
+        await asyncio.to_thread(keep, parts.outputs, job.spec.digest, kept)
+    score = score.model_copy(update={"form": 1.0 if episode.well_formed else 0.0})
+    return _attempt(job, episode, score).model_copy(update={"outputs": outputs})
 
 
 def _deeds(job: Job, episode: Episode, files: Mapping[str, bytes]) -> Deeds:

@@ -1,6 +1,6 @@
 """Frozen records: everything that travels between rooms, processes and the store. Behaviour lives elsewhere."""
 
-from rsi.types.attempts import Attempt, AttemptSpec, Cost, Job, Score, Termination, Turn
+from rsi.types.attempts import Attempt, AttemptSpec, CollectedOutput, Cost, Job, Score, Termination, Turn
 from rsi.types.edits import (
     AddExemplars,
     AddSkill,
@@ -17,6 +17,7 @@ from rsi.types.edits import (
 from rsi.types.gate import ClauseResult, Decision, Look, Verdict
 from rsi.types.harness import (
     Budgets,
+    DeclaredOutput,
     Exemplar,
     HarnessConfig,
     Hook,
@@ -77,10 +78,12 @@ __all__ = [
     "Change",
     "Check",
     "ClauseResult",
+    "CollectedOutput",
     "Completion",
     "Cost",
     "CoveragePoint",
     "Decision",
+    "DeclaredOutput",
     "Discovery",
     "Docket",
     "Edit",

@@ -1,10 +1,11 @@
 """Attempts: one episode of one pair on one task under one seed."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
-from rsi.types.harness import HarnessConfig
+from rsi.types.harness import HarnessConfig, Visibility
 from rsi.types.helpers import StagedTool
 from rsi.types.model import Completion
 from rsi.types.record import Record
@@ -72,6 +73,18 @@ class Job(Record):
     adapter: str | None = None
 
 
+class CollectedOutput(Record):
+    """What became of an output that the document declares. `files`: SHA-256 by path of what was kept; none of one for
+    the verifier alone, which has the whole workspace anyway."""
+
+    name: str
+    required: bool
+    visibility: Visibility
+    status: Literal["collected", "missing", "refused"]
+    why: str = ""
+    files: dict[str, str] = Field(default_factory=dict)
+
+
 class Attempt(Record):
     """One episode of one pair on one task under one seed. `score` is None where it was not scored (infrastructure)."""
 
@@ -88,6 +101,7 @@ class Attempt(Record):
     error: str = ""
     staged: tuple[StagedTool, ...] = Field((), exclude_if=lambda value: not value)  # functions that the agent saved
     hook_failures: tuple[str, ...] = Field((), exclude_if=lambda value: not value)  # hooks that gave no answer, and why
+    outputs: tuple[CollectedOutput, ...] = Field((), exclude_if=lambda value: not value)
     code_version: str = ""
 
     @property

@@ -77,6 +77,21 @@ class PlacedFile(Record):
     place: Literal["agent", "runtime"] = "agent"
 
 
+Visibility = Literal["runtime", "verifier", "public"]
+
+
+class DeclaredOutput(Record):
+    """Files of the workspace that are kept after an episode: the file or folder `path`, within the limits."""
+
+    name: str
+    path: str  # relative to the workspace
+    required: bool = False
+    visibility: Visibility = "runtime"
+    max_files: int
+    max_file_bytes: int
+    max_total_bytes: int
+
+
 class McpServer(Record):
     """A server of tools that speaks JSON lines over stdio, started inside the sandbox."""
 
@@ -127,6 +142,7 @@ class HarnessConfig(Record):
     files: tuple[PlacedFile, ...] = ()
     restored: tuple[Message, ...] = ()  # of an earlier session, shown before the request
     mcp: tuple[McpServer, ...] = ()
+    outputs: tuple[DeclaredOutput, ...] = Field((), exclude_if=lambda value: not value)
     env_set: dict[str, str] = Field(default_factory=dict)  # of every command in the sandbox
     helpers: tuple[Helper, ...] = Field((), exclude_if=lambda value: not value)  # of the repl protocol
     env_names: tuple[str, ...] = ()  # asked for; only those that the operator allows reach a sandbox

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from rsi.config import home
 from rsi.ports import ModelBackend, Rollout, SandboxProvider, Store, TaskBank, Trainer
 from rsi.rollouts.episode import Parts, play
 from rsi.rollouts.record import make_spec
@@ -26,7 +27,7 @@ def process_provider(kind: Kind) -> SandboxProvider | None:
 def make_parts(model: ModelBackend, kind: Kind, allow_env: tuple[str, ...] = ()) -> Parts:
     """Model, sandboxes and verifier of one worker process. Picklable as a partial, for `model` is a client."""
     provider = process_provider(kind)
-    return Parts(model, provider, CheckVerifier(provider, BrowserJudge()), allow_env)
+    return Parts(model, provider, CheckVerifier(provider, BrowserJudge()), allow_env, home() / "outputs")
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,9 @@ system_prompt = "Do as you are asked."
 max_tokens = 600
 [tools]
 allow = ["shell"]
+[[workspace.outputs]]
+name = "list"
+path = "list.txt"
 [rsi]
 protocol = "repl"
 [rsi.budgets]
@@ -99,4 +102,6 @@ def test_a_saved_function_is_a_helper_of_the_next_generation(tmp_path):
     assert again == first
     (trial,) = second.trials
     assert trial.accepted and trial.edit == edit
+    kept = list((home / "outputs").glob("*/list.txt"))  # of every attempt on a task that has one
+    assert kept and all(path.read_text() for path in kept)
     assert parse(second.document, "x").harness().helpers == (edit.change.helper,)

@@ -163,7 +163,7 @@ async def test_hooks_without_an_answer_are_recorded_each_once():
         hook("PostToolUse", "head -c 20000 /dev/zero | tr '\\0' '{'", name="flood"),
     )
     stop = StopHook(name="look", message="Again.", builtin="error_exit")
-    failing = await run(Replies(*[sh("exit 1")] * 2), config(turns=1, hooks=hooks, stop_hooks=(stop,)))
+    failing = await run(Replies(*[sh("exit 1")] * 2), config(stop, hooks=hooks))
     assert failing.hook_failures == (
         "SessionStart slow: timed out",
         "PreToolUse crash: exit code 7",

@@ -85,4 +85,6 @@ def test_what_a_stop_hook_has_no_use_for_is_said():
     ]
     assert len(check(parse(document.format("*"), "x"))) == 2
     repl = 'version = 1\n[hooks.PostToolUse.a]\ncommand = "x"\n[rsi]\nprotocol = "repl"\n'
-    assert check(parse(repl, "x")) == ["'hooks.PostToolUse': asked after a whole block of code, not after each call in it"]
+    assert check(parse(repl, "x")) == [
+        "'hooks.PostToolUse': asked after a whole block of code, not after each call in it"
+    ]

@@ -6,7 +6,7 @@ import pytest
 
 from rsi.errors import UserError
 from rsi.hcp import check, parse
-from rsi.hcp.provenance import HIDDEN, collect, provenance
+from rsi.hcp.provenance import HIDDEN, provenance
 from rsi.hcp.secret import redact
 
 SHA = hashlib.sha256(b"x").hexdigest()
@@ -89,7 +89,9 @@ def test_provenance_tells_what_stood_where_and_hides_the_rest():
 def test_outputs_stay_in_the_workspace():
     form = parse('version = 1\n[[workspace.outputs]]\nname = "o"\npath = "/logs/x"\n', "x").form
     with pytest.raises(ValueError, match="outside"):
-        collect(form.workspace.outputs[0], "/workspace", {})
+        form.workspace.outputs[0].declared("/workspace")
+    harness = parse('version = 1\n[[workspace.outputs]]\nname = "o"\npath = "/logs/x"\n', "x").harness()
+    assert harness.outputs == ()
 
 
 @pytest.mark.parametrize("text", ["sk-abcdefgh12345678", "api_key=hunter2hunter2", "https://me:pw@host/x"])

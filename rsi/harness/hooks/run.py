@@ -23,7 +23,8 @@ _LONGEST = 126_000  # bytes of a command that every sandbox takes
 @dataclass(frozen=True)
 class Decision:
     """`hook` is the one that blocked, or None; `reason` what the model is told. `updated` replaces parts of the tool's
-    input; `context` is text for the next prompt; `failures` name hooks that gave no answer, or were not asked for their cap, and why."""
+    input; `context` is text for the next prompt; `failures` name hooks that gave no answer, or were at
+    their cap, and why."""
 
     hook: Hook | None = None
     reason: str = ""
@@ -67,7 +68,11 @@ def key(hook: Hook) -> str:
 
 
 def _concerned(hook: Hook, occasion: Occasion) -> bool:
-    return hook.event == occasion.event and matches(hook.matcher, occasion.tool) and holds(hook.condition, occasion.tool, occasion.argument)
+    return (
+        hook.event == occasion.event
+        and matches(hook.matcher, occasion.tool)
+        and holds(hook.condition, occasion.tool, occasion.argument)
+    )
 
 
 async def _ask(hook: Hook, occasion: Occasion, sandbox: Sandbox | None, seconds: float) -> Said:

@@ -14,7 +14,6 @@ from rsi.harness.tools import Outcome
 from rsi.ports import Sandbox
 from rsi.types import HarnessConfig, Hook
 
-
 MOST_FAILURES = 20  # of an episode that are recorded
 
 
@@ -34,7 +33,9 @@ class HookSession:
         """What the document's hooks say of an event, `left` seconds before the episode's time is over."""
         hooks = _stop_hooks(self.harness) if occasion.event == "Stop" else self.harness.hooks
         began = time.monotonic()
-        decision = await run(hooks, replace(occasion, session=self.name), self.sandbox, left, self.blocks if blocks is None else blocks)
+        decision = await run(
+            hooks, replace(occasion, session=self.name), self.sandbox, left, self.blocks if blocks is None else blocks
+        )
         self.seconds += time.monotonic() - began
         for failure in (f"{occasion.event} {failure}" for failure in decision.failures):
             if failure not in self.failures and len(self.failures) < MOST_FAILURES:

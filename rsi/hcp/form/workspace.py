@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from rsi.hcp.form.part import Part
+from rsi.types import DeclaredOutput
 
 Visibility = Literal["agent", "runtime", "verifier"]
 Bytes = Annotated[int, Field(ge=1)]
 EMBEDDED = "hcp.resources.embedded"
 LOCAL = "local:"
+LOCAL_BACKEND = "local"
 _KINDS = ("local:", "inline:", "artifact:", "s3:", "gs:", "az:", "r2:")
 
 
@@ -63,6 +65,11 @@ class Output(Limited):
     destination: str | None = None
     visibility: Literal["runtime", "verifier", "public"] = "runtime"
 
+    def declared(self, root: str) -> DeclaredOutput:
+        """ValueError where its path lies outside the workspace."""
+        kept = self.model_dump(include=set(DeclaredOutput.model_fields))
+        return DeclaredOutput(**{**kept, "path": inside(self.path, root)})
+
 
 class WorkspacePart(Part):
     root: str = "."
@@ -82,9 +89,21 @@ class WorkspacePart(Part):
                 raise ValueError(f"{entry.name!r} would share its target with an entry for the verifier alone")
         return self
 
+    def collectable(self) -> tuple[DeclaredOutput, ...]:
+        """The outputs that a run collects: those inside the workspace, on this machine."""
+        return tuple(output.declared(self.root) for output in self.outputs if _reached(output, self.root))
+
     def target(self, entry: Entry) -> str:
         """Relative to the workspace."""
         return inside(entry.target, self.root)
+
+
+def _reached(output: Output, root: str) -> bool:
+    try:
+        inside(output.path, root)
+    except ValueError:
+        return False
+    return output.backend == LOCAL_BACKEND
 
 
 def _overlap(a: str, b: str) -> bool:
