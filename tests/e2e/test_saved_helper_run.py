@@ -86,7 +86,7 @@ def test_a_saved_function_is_a_helper_of_the_next_generation(tmp_path):
     def run(generations, approved):
         words = {"bank": bank, "start": start, "generations": generations, "approved": json.dumps(approved)}
         settings.write_text(SETTINGS.format(**words))
-        code, out, err = finish(rsi(home, "run", str(settings), "--model", f"scripted:{table}"))
+        code, out, err = finish(rsi(home, "run", str(settings), "--model", f"scripted:{table}"), 600)
         assert code == 0, err
         with sqlite3.connect(home / "store.db") as store:
             query = "select output from stages where name = 'expansion' order by generation"
