@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from rsi.cli import banks, cycle, documents, ledger, machine, pairs
+from rsi.cli import banks, contracts, cycle, documents, ledger, machine, pairs
 from rsi.errors import RsiError
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -14,6 +14,7 @@ for module in (cycle, machine, pairs):
     module.register(app)
 app.add_typer(documents.app, name="hcp")
 app.add_typer(banks.app, name="bank")
+app.add_typer(contracts.app, name="contract")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(machine.model_app, name="model")
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rsi.figures import wilson
 from rsi.gate.contract import Contract
 from rsi.gate.evidence import Arm, Evidence, Table
 from rsi.gate.judgement import Plan, batches, weigh
 from rsi.gate.statistics import mean_difference
-from rsi.types import Decision, Rate
+from rsi.types import Decision, Rate, Record
 
 TOKENS = 20.0  # of every attempt: costs do not differ in these worlds
 
@@ -104,3 +105,23 @@ def spends(contract: Contract, generation: int) -> float:
     """The error that the look of a lineage's n-th generation may spend, where each had its look."""
     error = contract.error
     return error.lineage / error.horizon * (1 - 1 / error.horizon) ** (generation - 1)
+
+
+class Simulated(Record):
+    """Of verdicts on candidates of one true gain. `gain`: the mean gain reported of the promoted."""
+
+    promoted: Rate
+    attempts: float
+    gain: float | None
+
+
+def simulated(contract: Contract, world: World, generation: int, verdicts: int, seed: int = 0) -> Simulated:
+    """Judge `verdicts` candidates at a generation's error."""
+    rng, simulation = np.random.default_rng(seed), Simulation(contract, world)
+    found = [simulation.verdict(spends(contract, generation), rng) for _ in range(verdicts)]
+    gains = [outcome.gain.value for outcome in found if outcome.gain is not None]
+    return Simulated(
+        promoted=wilson(sum(outcome.decision == "promote" for outcome in found), verdicts),
+        attempts=float(np.mean([outcome.attempts for outcome in found])),
+        gain=float(np.mean(gains)) if gains else None,
+    )
