@@ -11,15 +11,17 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Protocol
 
 import httpx
-from prefect import Flow, flow, task
+from prefect import Flow, State, flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import APILogHandler
 from prefect.runtime import task_run
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Completed
 
 from flows.server import prefect_api
 from rsi.config import RunSettings
+from rsi.errors import ReviewPending
 from rsi.results import STAGES
 
 Say = Callable[[str], None]
@@ -43,45 +45,62 @@ Opener = Callable[[RunSettings, Say], AbstractAsyncContextManager[Stages]]
 def run_generations(settings: RunSettings, count: int, say: Say, opener: Opener | None = None) -> None:
     """Run what generations 1..`count` still owe, as one Prefect flow run. Call from the main thread, outside any loop.
 
-    A failing stage fails its task and the flow, and its own exception comes out here. `opener`: `wiring.run.open_run`.
+    A failing stage fails its task and the flow, and its own exception comes out here; where people must decide first,
+    both end as WaitsForReview, and ReviewPending comes out. `opener`: `wiring.run.open_run`.
     """
     for name in ("prefect.flow_runs", "prefect.task_runs"):  # their tracebacks go to Prefect's page, not the terminal
         logging.getLogger(name).propagate = False
     started: list[str] = []
     with prefect_api() as url, temporary_settings({PREFECT_API_URL: url}):
         try:
-            asyncio.run(generation_flow(say, opener or production(), started)(settings, count))
+            waits = asyncio.run(generation_flow(say, opener or production(), started)(settings, count))
         finally:
             _settle(url, started)
+    if waits:
+        raise ReviewPending(waits)
 
 
 def generation_flow(
     say: Say, opener: Opener, started: list[str]
-) -> Flow[[RunSettings, int], Coroutine[Any, Any, None]]:
+) -> Flow[[RunSettings, int], Coroutine[Any, Any, str | None]]:
     """The flow `generations(settings, count)`, which adds the ids of its task runs to `started`.
 
     What Prefect must not look into (the open run) is closed over."""
 
     @flow(name="generations", flow_run_name="{settings.lineage} to generation {count}", **PLAIN)
-    async def generations(settings: RunSettings, count: int) -> None:
+    async def generations(settings: RunSettings, count: int) -> State[str] | None:
         async with opener(settings, say) as run:
-            await stages_as_tasks(run, run.owed(count), started)
+            waits = await stages_as_tasks(run, run.owed(count), started)
+        return waits_for_review(waits) if waits else None
 
     return generations
 
 
-async def stages_as_tasks(run: Stages, numbers: Iterable[int], started: list[str]) -> None:
-    """Inside a flow: every stage of the given generations in order, each as a task named after it."""
+async def stages_as_tasks(run: Stages, numbers: Iterable[int], started: list[str]) -> str | None:
+    """Inside a flow: every stage of the given generations in order, each as a task named after it. Ends at a stage that
+    waits for people, with the words that say so."""
     for number in numbers:
         for name in STAGES:
-            await _as_task(run, name, started)(number)
+            if waits := await _as_task(run, name, started)(number):
+                return waits
+    return None
 
 
-def _as_task(run: Stages, name: str, started: list[str]) -> Callable[[int], Coroutine[Any, Any, None]]:
+def waits_for_review(words: str) -> State[str]:
+    """How a run ends that waits for people. A Prefect run that suspends itself would have to be resumed on the server
+    that it began on, and such a server may be gone; the store knows what is owed, so that any later run goes on."""
+    return Completed(name="WaitsForReview", message=words, data=words)
+
+
+def _as_task(run: Stages, name: str, started: list[str]) -> Callable[[int], Coroutine[Any, Any, str | None]]:
     @task(name=name, task_run_name=f"{name} of generation {{generation}}", cache_policy=NO_CACHE, **PLAIN)
-    async def stage(generation: int) -> None:
+    async def stage(generation: int) -> State[str] | None:
         started.append(str(task_run.id))
-        await run.stage(name, generation)
+        try:
+            await run.stage(name, generation)
+        except ReviewPending as pending:
+            return waits_for_review(str(pending))
+        return None
 
     return stage
 

@@ -5,6 +5,7 @@ let in at once and ends as Cancelled, instead of waiting in a queue that grows w
 """
 
 from pathlib import Path
+from typing import Any
 
 from prefect import State, flow
 from prefect.client.schemas.schedules import CronSchedule
@@ -13,7 +14,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelled, Failed
 from pydantic import ValidationError
 
-from flows.generation import PLAIN, Opener, production, stages_as_tasks
+from flows.generation import PLAIN, Opener, production, stages_as_tasks, waits_for_review
 from flows.server import prefect_api
 from rsi.config import load_settings
 from rsi.errors import LeaseHeld, RsiError, UserError
@@ -48,23 +49,24 @@ def check_cron(cron: str) -> None:
 
 
 @flow(name="tick", **PLAIN)
-async def tick(settings_path: str) -> State[None] | None:
+async def tick(settings_path: str) -> State[Any] | None:
     """One scheduled run. The settings are read anew, so that an edit holds from the next tick on."""
     return await run_tick(Path(settings_path), production())
 
 
-async def run_tick(settings_path: Path, opener: Opener) -> State[None] | None:
-    """Finish the generation that is under way, or run the next one. Expected ends are states, not tracebacks."""
+async def run_tick(settings_path: Path, opener: Opener) -> State[Any] | None:
+    """Finish the generation that is under way, or run the next one. Expected ends are states, not tracebacks; a
+    generation that waits for people is taken up again by each later tick."""
     try:
         async with opener(load_settings(settings_path), print) as run:
-            await stages_as_tasks(run, [run.next_owed()], [])
+            waits = await stages_as_tasks(run, [run.next_owed()], [])
     except LeaseHeld as error:
         return _ended(Cancelled(message=f"skipped: {error}"))
     except RsiError as error:
         return _ended(Failed(message=str(error)))
-    return None
+    return _ended(waits_for_review(waits)) if waits else None
 
 
-def _ended(state: State[None]) -> State[None]:
+def _ended(state: State[Any]) -> State[Any]:
     print(state.message, flush=True)
     return state

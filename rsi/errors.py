@@ -36,6 +36,11 @@ class LeaseHeld(RsiError):
     """Another process owns the lineage."""
 
 
+class ReviewPending(RsiError):
+    """People have not decided yet: nothing is lost, and the next run goes on where this one stopped. The command line
+    prints the message and exits with 0."""
+
+
 class TrainingError(RsiError):
     """Training refused to start or had to stop; the adapter is not exported."""
 

@@ -6,19 +6,20 @@ Knows the pure rooms and the ports; it must not know models, sandboxes, database
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rsi.config import RunSettings
 from rsi.discovery.stage import discover
-from rsi.errors import IntegrityError, UserError
+from rsi.errors import IntegrityError, ReviewPending, UserError
 from rsi.expansion.stage import expand, selectable
 from rsi.gate.canaries import Guard, Outcome, Suspect, facts, line, watch
 from rsi.gate.certified import Certified, looked_at, quarantine
 from rsi.gate.contract import Contract
+from rsi.gate.review import Standing, candidate_request, edit_requests, ledgered, standing, unapproved
 from rsi.gate.stage import Candidate, judge
 from rsi.hcp.document import Document, parse
-from rsi.ports import Certifier, Draw, LookBook, Proposer, Prove, Registry, Scene, Store, TaskBank
+from rsi.ports import Certifier, Draw, LookBook, Proposer, Prove, Registry, ReviewBook, Scene, Store, TaskBank
 from rsi.results import STAGES, Judgement, Results
 from rsi.types import Edit, OpenTask, Pair, PairRecord, Update, Verdict
 from rsi.update.stage import Training, update
@@ -31,6 +32,7 @@ class Parts:
     store: Store
     registry: Registry
     looks: LookBook
+    reviews: ReviewBook
     bank: TaskBank
     draw: Draw
     proposer: Callable[[Pair], Proposer]
@@ -103,22 +105,34 @@ class Cycle(Results):
 
     async def _expand(self, n: int) -> str:
         await self.stage(SELECTABLE, n)
+        reviews, rules = self.parts.reviews, self.parts.contract.review
+        approved, rejected = self._decided()
         expanded = await expand(
             self._certified(n, SELECTABLE),
             self.discovered(n),
-            [*self.parts.catalogue, *self._reviewed(n)],
+            [edit for edit in (*self.parts.catalogue, *self._proposed(n, approved)) if edit.digest not in rejected],
             self.settings.expansion,
-            self.settings.approved_edits,
+            approved,
             self.parts.forbidden,
+            rules.waits_for,
         )
-        return expanded.model_dump_json()
+        waiting = tuple(edit for edit in expanded.waiting if edit.digest not in rejected)
+        for request in edit_requests(self.lineage, n, waiting, reviews.docket(self.lineage), rules):
+            reviews.ask(request)
+            self.parts.say(f"edit '{request.name}' waits for review: rsi review show {request.digest[:12]}")
+        return expanded.model_copy(update={"waiting": waiting}).model_dump_json()
 
-    def _reviewed(self, n: int) -> list[Edit]:
+    def _decided(self) -> tuple[set[str], set[str]]:
+        """Digests of the edits that people have approved, in the ledger or in the settings, and have rejected."""
+        approved, rejected = ledgered(self.parts.reviews.docket(self.lineage), self.parts.contract.review)
+        return {*approved, *self.settings.approved_edits} - rejected, rejected
+
+    def _proposed(self, n: int, approved: Collection[str]) -> list[Edit]:
         """What earlier generations proposed of saved functions and a person has approved since; by then it is tried as
         any edit is."""
         waited = {edit.digest: edit for k in range(1, n) for edit in self.expanded(k).waiting}
         known = {edit.digest for edit in self.parts.catalogue}
-        return [e for key, e in waited.items() if key in self.settings.approved_edits and key not in known]
+        return [e for key, e in waited.items() if key in approved and key not in known]
 
     async def _update(self, n: int) -> str:
         harness = _document(self.expanded(n).document).harness()
@@ -207,11 +221,27 @@ class Cycle(Results):
 
     async def _promote(self, n: int) -> str:
         verdict, champion = self.verdict(n), self.champion(n)
-        if verdict.decision == "promote":
+        review = self._reviewed(n) if verdict.decision == "promote" else None
+        if verdict.decision == "promote" and review in (None, "approved"):
             champion = self.candidate(n)
             self.registry.promote(self.lineage, champion.pair.digest, verdict.look)
-        self.parts.say(f"generation {n}: {verdict.decision}; the champion is {champion.pair.name}")
-        return json.dumps({"champion": champion.pair.digest})
+        outcome = f"{verdict.decision}, review: {review}" if review else verdict.decision
+        self.parts.say(f"generation {n}: {outcome}; the champion is {champion.pair.name}")
+        return json.dumps({"champion": champion.pair.digest, "review": review})
+
+    def _reviewed(self, n: int) -> Standing | None:
+        """What people decided on the candidate; None where nothing of it waits for them. Raises ReviewPending."""
+        reviews, rules = self.parts.reviews, self.parts.contract.review
+        old, new = self.champion(n), self.candidate(n)
+        documents = _document(old.document), _document(new.document)
+        docket = reviews.docket(self.lineage)
+        request = candidate_request(self.lineage, n, (old.pair, new.pair), documents, rules)
+        if (stands := standing(request, docket, rules)) != "waiting":
+            return stands
+        if not unapproved(*documents, self.expanded(n).composed, self._decided()[0], rules):
+            return None
+        reviews.ask(request)
+        raise ReviewPending(f"generation {n} waits for review: rsi review show {request.digest[:12]}")
 
     async def _report(self, n: int) -> str:
         self.parts.report(n)

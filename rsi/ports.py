@@ -13,6 +13,7 @@ from rsi.types import (
     Attempt,
     Certificate,
     Completion,
+    Docket,
     FamilyRate,
     HarnessConfig,
     Job,
@@ -23,6 +24,7 @@ from rsi.types import (
     PairRecord,
     Recipe,
     Refusal,
+    ReviewRequest,
     Score,
     Split,
     Task,
@@ -255,6 +257,16 @@ class LookBook(Protocol):
 
     def of(self, lineage: str) -> Sequence[Look]:
         """The looks of a lineage, oldest first: what they may spend is spent."""
+
+
+class ReviewBook(Protocol):
+    """What people are asked and what they decided, kept in the lineage's ledger."""
+
+    def ask(self, request: ReviewRequest) -> None:
+        """Record a request durably, once."""
+
+    def docket(self, lineage: str) -> Docket:
+        """All requests and decisions. Raises IntegrityError where the ledger does not verify: nothing in it counts."""
 
 
 class Tracker(Protocol):

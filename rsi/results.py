@@ -59,6 +59,11 @@ class Results:
     def verdict(self, n: int) -> Verdict:
         return self._judgement(n).verdict
 
+    def review(self, n: int) -> str | None:
+        """How people decided on the candidate of generation `n`; None where nobody was asked."""
+        review = json.loads(self._output(n, "promotion")).get("review")
+        return str(review) if review else None
+
     def candidate(self, n: int) -> PairRecord:
         """The pair that generation `n` judged."""
         return self._pair(self._judgement(n).candidate)

@@ -6,8 +6,8 @@ import sys
 
 import typer
 
-from rsi.cli import banks, contracts, cycle, documents, ledger, machine, pairs
-from rsi.errors import RsiError
+from rsi.cli import banks, contracts, cycle, documents, ledger, machine, pairs, review
+from rsi.errors import ReviewPending, RsiError
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 for module in (cycle, machine, pairs):
@@ -16,6 +16,7 @@ app.add_typer(documents.app, name="hcp")
 app.add_typer(banks.app, name="bank")
 app.add_typer(contracts.app, name="contract")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(review.app, name="review")
 app.add_typer(machine.model_app, name="model")
 
 DISK = {
@@ -32,6 +33,8 @@ def main() -> None:
     """Run the command line. A user's mistake is one line on stderr and exit code 2, never a traceback."""
     try:
         app()
+    except ReviewPending as pending:
+        print(pending)
     except RsiError as error:
         fail(str(error))
     except KeyboardInterrupt:

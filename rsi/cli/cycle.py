@@ -3,6 +3,8 @@
 import asyncio
 import functools
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,7 +36,8 @@ def run(settings: SettingsPath = DEMO, generations: Generations = None, model: M
     with Progress() as progress, watched() as usage:
         chosen = settle(load(settings, generations, model), progress.say)
         fetch_embedded(chosen.model, progress.say)
-        asyncio.run(run_plain(chosen, progress.say, progress))
+        with _waiting_at(settings):
+            asyncio.run(run_plain(chosen, progress.say, progress))
     show_results(chosen, usage.figures(chosen.budget))
 
 
@@ -99,6 +102,17 @@ def schedule(
     check_cron(cron)
     fetch_embedded(settled(settings).model, _to_stderr)
     serve(settings, cron)
+
+
+@contextmanager
+def _waiting_at(settings: Path) -> Iterator[None]:
+    """What waits is shown by a command that names the settings too, so that it can be typed as it stands."""
+    from rsi.errors import ReviewPending
+
+    try:
+        yield
+    except ReviewPending as pending:
+        raise ReviewPending(str(pending) if settings == DEMO else f"{pending} {settings}") from None
 
 
 def settled(path: Path) -> "RunSettings":

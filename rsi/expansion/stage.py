@@ -2,7 +2,7 @@
 
 What it returns beyond the document is evidence for people; only the gate promotes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from rsi.config import ExpansionSettings
@@ -30,18 +30,23 @@ async def expand(
     settings: ExpansionSettings,
     approved: Collection[str],
     forbidden: Collection[str] = (),
+    waits: Callable[[Edit], bool] = needs_review,
 ) -> Expansion:
     """Search `catalogue` for edits that make failing tasks pass, within `settings`.
 
-    `approved` holds digests of edits that a person has approved; `forbidden` words that no edit may hold (names of
-    held-out families). Called again it takes recorded draws and returns the same.
+    `waits` says whether an edit waits for a person; `approved` holds digests of those that need not; `forbidden` words
+    that no edit may hold (names of held-out families). Called again it takes recorded draws and returns the same.
     """
     document = parse(scene.document, f"the champion's document ({scene.champion.hcp})")
     fails = failing(discovery)
     ids = {task.id for task in fails}
+
+    def held(edit: Edit) -> bool:
+        return waits(edit) and edit.digest not in approved
+
     screened = await _screened(scene, document, discovery, fails)
     suspected = [suspect(task.id, group) for task, group in screened if task.id in ids]
-    sieve = _sift(scene, document, ranked(catalogue, fails, suspected), fails, (approved, forbidden))
+    sieve = _sift(scene, document, ranked(catalogue, fails, suspected), fails, (held, forbidden))
     tried = sieve.edits[: settings.edits]
     solved = [task for task in discovery.tasks if task.id in set(discovery.solved)]
     plans = plan(tried, fails, solved, settings)
@@ -56,11 +61,10 @@ async def expand(
     attempts = [*(attempt for _, group in screened for attempt in group), *spent, *retry]
     added, proofs = await proven(scene, document, attempts, settings.helpers)
     removed, measured = await harmful(scene, document, screened, settings)
-    helpers = _sift(scene, document, [*added, *removed], fails, (approved, forbidden))
-    final, before, after = await _select(scene, document, compose(document, [*chosen, *helpers.edits]), settings)
+    helpers = _sift(scene, document, [*added, *removed], fails, (held, forbidden))
+    edits = (*chosen, *helpers.edits)
+    final, before, after = await _select(scene, document, compose(document, edits), settings)
     waiting = (*sieve.waiting, *helpers.waiting)
-    for edit in helpers.waiting:
-        scene.say(f"expansion: '{edit.name}' waits for a person; to approve it put {edit.digest} into approved_edits")
     scene.say(
         f"expansion: {len(plans)} edits tried on {len(fails)} failing tasks in {coverage[-1].attempts} attempts, "
         f"{sum(r.accepted for r in records)} accepted, {len(chosen)} composed, {len(waiting)} wait for a person; "
@@ -68,6 +72,7 @@ async def expand(
     )
     return Expansion(
         document=final.text,
+        composed=edits if final.digest != document.digest else (),
         trials=(*records, *sieve.refused, *helpers.refused),
         waiting=waiting,
         attributions=(*(_confirmed(a, trials) for a in suspected), *unsound(discovery)),
@@ -103,11 +108,11 @@ def _sift(
     document: Document,
     edits: Sequence[Edit],
     fails: Sequence[OpenTask],
-    words: tuple[Collection[str], Collection[str]],
+    words: tuple[Callable[[Edit], bool], Collection[str]],
 ) -> _Sieve:
     """Part the edits into those to try, those that wait for a person, and those refused by the program. An edit that
-    changes nothing (the champion has it) is in none. `words`: approved digests, forbidden words."""
-    approved, forbidden = words
+    changes nothing (the champion has it) is in none. `words`: whether an edit waits, forbidden words."""
+    held, forbidden = words
     families = {task.recipe.family for task in scene.bank.tasks("train")}
     literals = forbidden_literals(fails, scene.bank, forbidden)
     sieve = _Sieve()
@@ -123,7 +128,7 @@ def _sift(
                 edit=edit, affected=nothing, control=nothing, accepted=False, reason=f"refused: {reason}"
             )
             sieve.refused.append(refused)
-        elif changed and needs_review(edit) and edit.digest not in approved:
+        elif changed and held(edit):
             sieve.waiting.append(edit)
         elif changed:
             sieve.edits.append(edit)

@@ -13,7 +13,7 @@ from rsi.hcp.document import Document
 from rsi.hcp.edits import compose
 from rsi.hcp.risk import AUTOMATIC, Risk, risk
 from rsi.ids import digest
-from rsi.types import Docket, Edit, Record, ReviewRequest
+from rsi.types import Docket, Edit, Pair, Record, ReviewRequest
 
 Standing = Literal["waiting", "approved", "rejected", "expired"]
 DAY = 86400.0
@@ -103,16 +103,17 @@ def unapproved(
 
 
 def candidate_request(
-    lineage: str, generation: int, pairs: tuple[str, str], differences: Sequence[Difference]
+    lineage: str, generation: int, pairs: tuple[Pair, Pair], documents: tuple[Document, Document], review: Review
 ) -> ReviewRequest:
-    """The request for a candidate. `pairs`: digests of champion and candidate; `differences`: of their documents, those
-    that wait."""
-    said = [[item.key, item.before, item.after] for item in differences]
+    """The request for a candidate. `pairs`, `documents`: the champion's and the candidate's. What has been approved
+    before makes no difference, so that the request of a candidate is always the same."""
+    found = diff(*documents)
+    said = [[item.key, item.before, item.after] for item in found]
     return ReviewRequest(
         lineage=lineage,
         generation=generation,
         kind="candidate",
-        subject=digest([*pairs, said]),
-        name=f"candidate {pairs[1][:12]}",
-        classes=tuple(sorted({item.risk for item in differences})),
+        subject=digest([*(pair.digest for pair in pairs), said]),
+        name=f"candidate {pairs[1].name}",
+        classes=tuple(sorted({item.risk for item in found if review.waits(item.risk)})),
     )

@@ -62,6 +62,16 @@ class SqlStore:
 
         self._database.write(work)
 
+    def open_attempts(self, prefix: str) -> Sequence[Attempt]:
+        """Recorded attempts of purposes that begin so, oldest first; never of the sealed split or a held-out family."""
+        query = select(attempts.c.body).where(
+            attempts.c.purpose.startswith(prefix, autoescape=True),
+            attempts.c.split.in_(("train", "selection")),
+            attempts.c.held_out.is_(False),
+        )
+        found = self._database.read(lambda connection: connection.scalars(query.order_by(attempts.c.recorded_at)).all())
+        return [Attempt.model_validate_json(item) for item in found]
+
     def counts(self, prefix: str = "") -> tuple[int, int]:
         """How many attempts, and how many infrastructure failures, are recorded of purposes that begin so."""
 

@@ -20,6 +20,7 @@ class GenerationData(Record):
     verdict: Verdict
     look: Look | None = None
     promoted: bool = False
+    review: str | None = None  # how people decided on it, where they were asked
     limits: Mapping[str, str] = Field(default_factory=dict)
 
 

@@ -35,7 +35,7 @@ def covered(point: CoveragePoint | None, tasks: int) -> str:
 def outcome(data: GenerationData) -> str:
     """The verdict in a word, with what became of it."""
     if data.verdict.decision == "promote" and not data.promoted:
-        return "promote (not carried out)"
+        return f"promote (review: {data.review})" if data.review else "promote (not carried out)"
     return data.verdict.decision
 
 

@@ -1,9 +1,9 @@
 """What people are asked and what they decided, as the lineage's ledger keeps it."""
 
 import unicodedata
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Self, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from rsi.types.edits import Edit
 from rsi.types.record import Record
@@ -23,6 +23,12 @@ class ReviewRequest(Record):
     name: str
     classes: tuple[str, ...]
     edit: Edit | None = None  # of kind "edit"
+
+    @model_validator(mode="after")
+    def _bound(self) -> Self:
+        if (self.edit.digest if self.edit else None) != (self.subject if self.kind == "edit" else None):
+            raise ValueError("an edit's subject is its digest")
+        return self
 
 
 class ReviewDecision(Record):

@@ -94,6 +94,7 @@ class Expansion(Record):
 
     document: str
     trials: tuple[EditTrial, ...]
+    composed: tuple[Edit, ...] = ()  # the edits that make it of the champion's, in order
     waiting: tuple[Edit, ...] = ()  # edits that a person must approve first
     attributions: tuple[Attribution, ...] = ()
     coverage: tuple[CoveragePoint, ...] = ()

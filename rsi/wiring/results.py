@@ -61,6 +61,7 @@ class Records:
                 step.look == verdict.look and step.kind == "promotion"
                 for step in Champions(self.database).history(self.settings.lineage)
             ),
+            review=results.review(n),
             limits=results.limits(n),
         )
 

@@ -27,6 +27,7 @@ from rsi.registry.engine import open_database
 from rsi.registry.lease import acquire
 from rsi.registry.ledger import Ledger
 from rsi.registry.looks import Looks
+from rsi.registry.reviews import Reviews
 from rsi.registry.store import SqlStore
 from rsi.results import Results
 from rsi.rollouts.local import LocalExecutor
@@ -160,6 +161,7 @@ async def open_run(
                     store=recording.store,
                     registry=Champions(database, lease, key),
                     looks=Looks(database, lease, key),
+                    reviews=Reviews(database, lease, key),
                     bank=place.bank,
                     draw=functools.partial(_scoped_draw, recording, scope(settings)),
                     proposer=lambda pair: ModelProposer(model.backend, pair.adapters.get(training.specialist)),

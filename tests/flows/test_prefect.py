@@ -17,7 +17,7 @@ import pytest
 
 from flows import prepare_environment, server
 from rsi.config import RunSettings
-from rsi.errors import LeaseHeld, UserError
+from rsi.errors import LeaseHeld, ReviewPending, UserError
 
 pytestmark = [
     pytest.mark.slow,
@@ -122,6 +122,39 @@ def test_the_first_failure_comes_out_as_itself_and_quietly(home, error, capfd):
     out, err = capfd.readouterr()
     assert out + err == ""
     assert ("update of generation 1",) in query(home, "select name from task_run where state_type = 'FAILED'")
+
+
+def test_a_run_that_waits_for_people_ends_so_and_the_next_goes_on(home):
+    from flows.generation import run_generations
+
+    ledger = Ledger(broken={(1, "promotion"): ReviewPending("generation 1 waits for review: rsi review show abc")})
+    settings = SETTINGS.model_copy(update={"lineage": "reviewed"})
+    with pytest.raises(ReviewPending, match="rsi review show abc"):
+        run_generations(settings, 2, lambda line: None, ledger.opener)
+    assert ledger.calls == [(1, name) for name in STAGES[:5]] and ledger.open == 0
+    named = "select name from {} where state_type = 'COMPLETED' and state_name = 'WaitsForReview'"
+    assert query(home, named.format("flow_run")) == [("reviewed to generation 2",)]
+    assert query(home, named.format("task_run")) == [("promotion of generation 1",)]
+    ledger.broken = {}
+    run_generations(settings, 1, lambda line: None, ledger.opener)
+    assert ledger.calls[5:] == [(1, name) for name in STAGES]
+
+
+def test_a_tick_that_waits_for_people_says_so_and_a_later_one_goes_on(home, tmp_path, capfd):
+    from prefect import flow
+
+    from flows.schedule import run_tick
+
+    path = tmp_path / "rsi.toml"
+    path.write_text("lineage = 'lab'")
+    ledger = Ledger(broken={(1, "promotion"): ReviewPending("generation 1 waits for review: rsi review show abc")})
+    for _ in range(2):
+        state = asyncio.run(flow(name="ticking")(run_tick)(path, ledger.opener, return_state=True))
+        assert (state.type.value, state.name) == ("COMPLETED", "WaitsForReview")
+        assert "rsi review show abc" in state.message and "rsi review show abc" in capfd.readouterr().out
+    ledger.broken = {}
+    state = asyncio.run(flow(name="ticking")(run_tick)(path, ledger.opener, return_state=True))
+    assert state.name == "Completed" and ledger.calls[-1] == (1, STAGES[-1])
 
 
 def test_a_held_lease_comes_out_as_itself_on_the_command_line(home):

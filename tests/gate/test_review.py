@@ -4,7 +4,6 @@ import pytest
 from pydantic import ValidationError
 
 from rsi.gate.review import Review, candidate_request, edit_requests, ledgered, standing, unapproved
-from rsi.hcp.diff import diff
 from rsi.hcp.document import parse
 from rsi.hcp.edits import compose
 from rsi.hcp.risk import AUTOMATIC
@@ -16,6 +15,7 @@ from rsi.types import (
     Edit,
     Filed,
     Helper,
+    Pair,
     ReviewDecision,
     ReviewRequest,
     SetInstruction,
@@ -29,7 +29,7 @@ HELPER = Edit(
     name="add", change=AddTool(helper=Helper(name="add", code="x = 1", code_digest=digest("x = 1"), source="s"))
 )
 TEXT = Edit(name="say", change=SetInstruction(text="Think."))
-ASKED = ReviewRequest(lineage="main", generation=1, kind="edit", subject="s", name="look", classes=("command_hook",))
+ASKED = ReviewRequest(lineage="main", generation=1, kind="candidate", subject="s", name="c", classes=("code",))
 
 
 def filed(record, day):
@@ -157,10 +157,10 @@ def test_an_approved_edit_does_not_wait_twice_and_what_else_changed_does():
 
 
 def test_a_candidates_request_is_bound_to_its_pair_and_its_difference():
-    champion = parse(BARE, "a")
-    found = [item for item in diff(champion, compose(champion, [HELPER])) if item.risk == "code"]
-    one = candidate_request("main", 2, ("p0", "p1"), found)
-    assert one.classes == ("code",) and one.kind == "candidate"
-    assert one.subject != candidate_request("main", 2, ("p0", "p2"), found).subject
-    assert one.subject != candidate_request("main", 2, ("p0", "p1"), found[:-1]).subject
-    assert one.digest == candidate_request("main", 2, ("p0", "p1"), found).digest
+    def request(adapter="a1", edits=(TEXT, HELPER)):
+        pairs = Pair(base="b", hcp="h"), Pair(base="b", hcp="h", adapters={"agent": adapter})
+        return candidate_request("main", 2, pairs, (parse(BARE, "a"), compose(parse(BARE, "a"), edits)), Review())
+
+    assert request().classes == ("code",) and request().kind == "candidate"
+    assert request().digest == request().digest
+    assert len({request().subject, request("a2").subject, request(edits=(HELPER,)).subject}) == 3
