@@ -82,7 +82,7 @@ async def stages_as_tasks(run: Stages, numbers: Iterable[int], started: list[str
     for number in numbers:
         for name in STAGES:
             if waits := await _as_task(run, name, started)(number):
-                return waits
+                return waits.message  # a task hands a state on as it is, a flow its data
     return None
 
 
@@ -92,7 +92,7 @@ def waits_for_review(words: str) -> State[str]:
     return Completed(name="WaitsForReview", message=words, data=words)
 
 
-def _as_task(run: Stages, name: str, started: list[str]) -> Callable[[int], Coroutine[Any, Any, str | None]]:
+def _as_task(run: Stages, name: str, started: list[str]) -> Callable[[int], Coroutine[Any, Any, State[str] | None]]:
     @task(name=name, task_run_name=f"{name} of generation {{generation}}", cache_policy=NO_CACHE, **PLAIN)
     async def stage(generation: int) -> State[str] | None:
         started.append(str(task_run.id))
