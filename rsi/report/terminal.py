@@ -34,6 +34,8 @@ def _table(data: GenerationData, console: Console) -> Table:
     for where in ("all", *words.SLICES):
         rates = [verdict.rates.get(f"{who}/{where}") for who in ("champion", "candidate")]
         table.add_row(f"sealed, {where}", *map(words.percent, rates))
+    table.add_row("judged", "", words.judged(verdict))
+    table.add_row("gain, on tasks held back", "", words.points(verdict.gain))
     table.add_row("selection", *map(words.percent, (search.selection_before, search.selection_after)))
     for weights in ("old weights", "new weights"):
         for harness in ("old harness", "new harness"):

@@ -2,7 +2,7 @@
 
 from rsi.figures import wilson
 from rsi.report.data import GenerationData
-from rsi.types import CoveragePoint, Rate
+from rsi.types import CoveragePoint, Rate, Verdict
 
 SLICES = ("unseen instances", "unseen families")
 NONE = "–"
@@ -39,7 +39,15 @@ def outcome(data: GenerationData) -> str:
     return data.verdict.decision
 
 
-def single_line(text: str, limit: int = 200) -> str:
+def judged(verdict: Verdict) -> str:
+    """How far the look went: `after 1 of 3 batches (success)`; a dash where there was none."""
+    if not verdict.look:
+        return NONE
+    drawn, most = verdict.batches
+    return f"after {drawn} of {most} batches ({verdict.stopped})"
+
+
+def single_line(text: str, limit: int = 300) -> str:
     """Text from elsewhere for a terminal: one line, no control characters."""
     flat = " ".join(text.split())
     return "".join(c if c.isprintable() else "?" for c in flat)[:limit]
