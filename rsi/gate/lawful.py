@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rsi.gate.ledger import Entry
+from rsi.gate.ledger import KINDS, Entry
 from rsi.ids import digest
 
 Content = Mapping[str, Any]
@@ -33,7 +33,7 @@ class _History:
             content = json.loads(entry.body)
             if entry.kind in readers:
                 yield from readers[entry.kind](content)
-            elif entry.kind not in ("review", "canary"):
+            elif entry.kind not in KINDS:
                 yield f"unknown kind '{entry.kind}'"
         except (ValueError, TypeError, AttributeError):
             yield "its body is no record of its kind"

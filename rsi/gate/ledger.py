@@ -6,20 +6,19 @@ import hashlib
 import hmac
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Literal
 
 from rsi.errors import IntegrityError
 from rsi.ids import canonical
 from rsi.types import Record
 
-Kind = Literal["look", "verdict", "review", "promotion", "canary"]
+KINDS = ("look", "verdict", "review", "promotion", "canary")
 AHEAD = 300.0  # seconds by which clocks of honest machines may differ
 
 
 class Entry(Record):
-    """One line of a lineage's ledger. `seq` counts from 1; `body` is the JSON text of a record; `at`: seconds since the
-    epoch, never before the predecessor's; `previous`: the predecessor's hash, "" for the first; `hash`: hex SHA-256 of
-    the canonical JSON of the fields above it; `signature`: hex HMAC-SHA256 of `hash`."""
+    """One line of a lineage's ledger. `seq` counts from 1; `kind`: one of KINDS; `body`: the JSON text of a record;
+    `at`: seconds since the epoch, never before the predecessor's; `previous`: the predecessor's hash, "" for the first;
+    `hash`: hex SHA-256 of the canonical JSON of the fields above it; `signature`: hex HMAC-SHA256 of `hash`."""
 
     lineage: str
     seq: int
@@ -46,8 +45,10 @@ class Anchor(Record):
 def append(last: Entry | None, lineage: str, kind: str, body: str, at: float, key: bytes | None = None) -> Entry:
     """The entry that follows `last`. A clock that was moved back does not move the ledger's time back.
 
-    Raises IntegrityError where `last` is of another lineage, or signed while there is no key, or unsigned while there
-    is one: a chain is signed from its first entry on, or not at all."""
+    Raises IntegrityError where the kind is unknown, `last` is of another lineage, or signed while there is no key, or
+    unsigned while there is one: a chain is signed from its first entry on, or not at all."""
+    if kind not in KINDS:
+        raise IntegrityError(f"ledger of '{lineage}': entries of kind '{kind}' are not known")
     if last is not None and last.lineage != lineage:
         raise IntegrityError(f"ledger of '{lineage}': entry {last.seq} is of lineage '{last.lineage}'")
     if last is not None and last.signature is not None and key is None:

@@ -32,7 +32,7 @@ def hold(settings: RunSettings, database: Database, key: bytes | None, say: Call
     IntegrityError names the first fault. UserError where the chain is signed and there is no key, or the other way."""
     lineage, mirror = settings.lineage, Mirror(say)
     ledger = Ledger(database, key=key)
-    found = ledger.verify(lineage, mirror.anchor(lineage))
+    found = faults(settings, database, key, mirror)
     if found:
         more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
         raise IntegrityError(
@@ -45,9 +45,19 @@ def hold(settings: RunSettings, database: Database, key: bytes | None, say: Call
     champion, head = Champions(database).current(lineage), ledger.head(lineage)
     if champion is None or head is None:
         return
-    if parse(champion.document, "recorded HCP document").digest != champion.pair.hcp:
-        raise IntegrityError(f"lineage '{lineage}': the document of champion {champion.pair.name} was changed")
     mirror.repair(champion, head)
+
+
+def faults(settings: RunSettings, database: Database, key: bytes | None, mirror: Mirror) -> list[str]:
+    """What is wrong with the ledger, by MLflow's anchor too, and with the champion that it names."""
+    lineage = settings.lineage
+    found = Ledger(database, key=key).verify(lineage, mirror.anchor(lineage))
+    if found:  # a record that cannot be believed may not be readable either
+        return found
+    champion = Champions(database).current(lineage)
+    if champion is not None and parse(champion.document, "recorded HCP document").digest != champion.pair.hcp:
+        return [f"pair {champion.pair.name}: the document of the champion is not the one that its digest names"]
+    return []
 
 
 @dataclass(frozen=True)
@@ -58,10 +68,10 @@ class Findings:
 
 def examine(settings: RunSettings, say: Callable[[str], None]) -> Findings:
     """A lineage's ledger, and what is wrong with it."""
+    key = key_of(settings)
     with opened() as database:
-        ledger = Ledger(database, key=key_of(settings))
-        faults = ledger.verify(settings.lineage, Mirror(say).anchor(settings.lineage))
+        found = faults(settings, database, key, Mirror(say))
         try:
-            return Findings(ledger.entries(settings.lineage), faults)
+            return Findings(Ledger(database).entries(settings.lineage), found)
         except IntegrityError:
-            return Findings((), faults)
+            return Findings((), found)

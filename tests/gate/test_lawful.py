@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rsi.gate.lawful import breaches
-from rsi.gate.ledger import append
+from rsi.gate.ledger import KINDS, append
 
 START = ("promotion", {"seq": 1, "pair": "a", "previous": None, "kind": "start", "look": None})
 LOOK = ("look", {"generation": 1, "champion": "a", "candidate": "b", "sealed": "s1", "alpha": 0.01, "spent": 0.0})
@@ -32,8 +32,10 @@ def second(**changes):
 def found(*contents):
     entries = []
     for kind, content in contents:
+        known = kind if kind in KINDS else "review"
         text = content if isinstance(content, str) else json.dumps(content)
-        entries.append(append(entries[-1] if entries else None, "main", kind, text, 0.0))
+        made = append(entries[-1] if entries else None, "main", known, text, 0.0)
+        entries.append(made.model_copy(update={"kind": kind}))
     return breaches(entries)
 
 

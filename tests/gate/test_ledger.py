@@ -131,5 +131,7 @@ def test_a_chain_is_signed_from_its_first_entry_on_or_not_at_all():
         append(chain(2, KEY)[-1], "main", "look", "{}", NOW + 9)
     with pytest.raises(IntegrityError, match="without a key"):
         append(chain(2)[-1], "main", "look", "{}", NOW + 9, KEY)
+    with pytest.raises(IntegrityError, match="kind 'gift'"):
+        append(None, "main", "gift", "{}", NOW)
     with pytest.raises(IntegrityError, match="lineage"):
         append(chain(2)[-1], "other", "look", "{}", NOW + 9)

@@ -6,6 +6,7 @@ import sys
 import pytest
 from registry_records import make_record
 
+from rsi.gate.ledger import Anchor
 from rsi.registry.chapter import Chapter
 from rsi.registry.pairs import Mirror
 from rsi.types import AdapterRevision, CoveragePoint, Expansion, HarnessConfig, Rate, Update, Verdict
@@ -109,3 +110,27 @@ def test_generations_and_pairs_are_mirrored_once(tmp_path, monkeypatch):
     broken = Mirror(lines.append, "http://someone:secret@127.0.0.1:9")
     broken.publish(chapter(tmp_path))
     assert len(lines) == 1 and "could not be written" in lines[0] and "secret" not in lines[0]
+
+
+def test_nothing_is_asked_of_an_mlflow_that_is_not_there_yet(tmp_path):
+    lines = []
+    mirror = Mirror(lines.append, f"sqlite:///{tmp_path}/mlflow/mlflow.db")
+    mirror.repair(make_record(), Anchor(lineage="main", seq=1, hash="h"))
+    assert mirror.anchor("main") is None
+    assert lines == [] and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_the_ledgers_head_is_a_tag_that_only_moves_on_and_the_champion_is_repaired(tmp_path):
+    lines = []
+    mirror = Mirror(lines.append, f"sqlite:///{tmp_path}/mlflow/mlflow.db")
+    first, second = chapter(tmp_path, 1).record, chapter(tmp_path, 2).record
+    mirror.aliases("main", first, second)
+    for seq in (5, 3):
+        mirror.tag(Anchor(lineage="main", seq=seq, hash=f"hash {seq}"))
+        assert mirror.anchor("main") == Anchor(lineage="main", seq=5, hash="hash 5")
+    mirror.repair(second, Anchor(lineage="main", seq=6, hash="hash 6"))
+    assert mirror.anchor("main").seq == 6 and mirror.anchor("other") is None
+    aliases = mirror._client.get_registered_model("rsi-main").aliases
+    assert aliases["champion"] == aliases["candidate"], "the candidate of the last generation stays"
+    assert lines == []
