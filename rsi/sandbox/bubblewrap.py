@@ -36,7 +36,7 @@ class Bubblewrap:
         parents, limits = cgroup.delegated(), self._limits
         tree = f"control group v{parents.version}"
         return {
-            "memory": f"{limits.memory} bytes, rlimit per process"
+            "memory": f"{limits.memory} {limits.counted}, rlimit per process"
             + (f"; {limits.tree_memory} bytes in all, {tree}" if parents.memory else "; none for the sum"),
             "processes": f"{limits.processes}, rlimit per sandbox" + (f" and {tree}" if parents.pids else ""),
             "cpu": f"{limits.cpu_seconds} s, rlimit per process",

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from rsi.errors import UserError
 from rsi.ids import digest
@@ -45,6 +46,9 @@ class Limits:
     """Bytes, processes and seconds of one sandbox. `memory` is a process's address space; a control group, where one
     can be made, bounds the sum of memory and all temporary file systems."""
 
+    counted: ClassVar[str] = "bytes"  # what `memory` counts, and the option of ulimit that bounds it
+    memory_option: ClassVar[str] = "-v"
+
     task: int = 64 << 20
     tmp: int = 64 << 20
     shm: int = 16 << 20
@@ -61,8 +65,16 @@ class Limits:
     def ulimit(self) -> str:
         return (
             f"-c 0 -f {self.task >> 10} -n {self.open_files} -t {self.cpu_seconds} "
-            f"-v {self.memory >> 10} -u {self.processes}"
+            f"{self.memory_option} {self.memory >> 10} -u {self.processes}"
         )
+
+
+class DataLimits(Limits):
+    """For programs that reserve terabytes of address space and use little of it, as browsers do: `memory` is what a
+    process may write to and shares with none."""
+
+    counted = "bytes of its own data"
+    memory_option = "-d"
 
 
 def binary() -> Path | None:

@@ -109,9 +109,9 @@ def make(kind: Kind) -> SandboxProvider | None:
     return Docker() if kind == "docker" else Bubblewrap()
 
 
-async def probe(kind: Kind) -> tuple[SandboxProvider | None, list[str]]:
+async def probe(kind: Kind, browser: bool = False) -> tuple[SandboxProvider | None, list[str]]:
     """A provider that has just run a command in a sandbox, or None and the reasons why there is none. "auto" takes
-    bubblewrap, else Docker.
+    bubblewrap, else Docker; where a `browser` is to run inside, bubblewrap alone.
 
     The environment variable RSI_SANDBOX=none|bubblewrap|docker says it for this machine. UserError for another value.
     """
@@ -123,8 +123,10 @@ async def probe(kind: Kind) -> tuple[SandboxProvider | None, list[str]]:
     if forced not in ("", "auto", *_KINDS):
         raise UserError(f"RSI_SANDBOX={forced}: choose auto, bubblewrap, docker or none")
     wanted = forced or kind
+    if browser and wanted == "docker":
+        return None, ["the Docker image holds no browser; components are judged in bubblewrap (auto, bubblewrap)"]
     reasons: list[str] = []
-    for one in _KINDS:
+    for one in _KINDS[:1] if browser else _KINDS:
         if wanted in ("auto", one):
             provider, why = await _try(one)
             if provider is not None:

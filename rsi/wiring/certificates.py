@@ -41,7 +41,8 @@ class Prover:
 
     def __init__(self, bank: GeneratedBank, provider: SandboxProvider | None, fresh: bool = False) -> None:
         self.book, self._provider, self._fresh = book(bank), provider, fresh
-        self._verifier, self._turn = CheckVerifier(provider, BrowserJudge()), asyncio.Semaphore(AT_ONCE)
+        self._verifier = CheckVerifier(provider, BrowserJudge(times=certifying.REPEATS))
+        self._turn = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, task: Task, key: TaskKey) -> Certificate:
         """Raises InfrastructureError where the sandbox breaks again and again."""

@@ -33,7 +33,7 @@ async def check_whole_bank(name: str, sample: int | None, progress: Callable[[in
     if definition.in_browser and (lacks := missing()):
         raise UserError(f"bank '{name}': {lacks}")
     needed = definition.needs_sandbox or definition.elsewhere or definition.in_browser
-    provider, reasons = await probe("auto")
+    provider, reasons = await probe("auto", browser=definition.in_browser)
     if needed and provider is None:
         raise UserError(f"bank '{name}' needs a sandbox and none starts here: {'; '.join(reasons)}")
     if needed:

@@ -36,7 +36,7 @@ from rsi.sandbox.host import check_not_bound
 from rsi.sandbox.probe import kind_of, probe
 from rsi.types import Attempt, Edit, HarnessConfig, Pair, PairRecord, Task
 from rsi.update.stage import Training
-from rsi.wiring.browser import missing
+from rsi.wiring.browser import judge_limits, missing
 from rsi.wiring.budget import Spending, scope, spent
 from rsi.wiring.certificates import Prover
 from rsi.wiring.founding import founding
@@ -73,7 +73,8 @@ class Place:
     def limits(self) -> Mapping[str, str]:
         """For the run's record: the sandbox, and which of its limits hold on this machine and how."""
         held = self.provider.limits if self.provider is not None else {}
-        return {"sandbox": self.identity, **held}
+        judging = judge_limits() if self.bank.definition.in_browser else {}
+        return {"sandbox": self.identity, **held, **judging}
 
 
 async def find_place(settings: RunSettings, say: Say) -> Place:
@@ -83,10 +84,11 @@ async def find_place(settings: RunSettings, say: Say) -> Place:
     if definition.in_browser and (lacks := missing()):
         raise UserError(f"bank '{settings.bank}': {lacks}")
     provider, reasons = None, list[str]()
-    if definition.needs_sandbox or definition.elsewhere:
+    needed = definition.needs_sandbox or definition.elsewhere or definition.in_browser
+    if needed:
         check_not_bound([project_root(), home(), folder])
-        provider, reasons = await probe(settings.sandbox)
-    if provider is not None or not (definition.needs_sandbox or definition.elsewhere):
+        provider, reasons = await probe(settings.sandbox, browser=definition.in_browser)
+    if provider is not None or not needed:
         bank = open_bank(folder, load_salt(home()), settings.difficulty, provider)
         return Place(settings, bank, provider if definition.needs_sandbox else None)
     if settings.fallback_bank is None:

@@ -185,6 +185,16 @@ async def test_the_tree_is_bounded_where_a_control_group_can_be_made(provider):
     assert not [g for folder in cgroup.delegated().folders for g in folder.glob(f"rsi-{os.getpid()}-*")]
 
 
+async def test_own_data_is_bounded_where_address_space_is_not():
+    small = Bubblewrap(host.DataLimits(memory=60 << 20))
+    assert "62914560 bytes of its own data, rlimit per process" in small.limits["memory"]
+    async with opened(small) as sandbox:
+        reserve = "import mmap; mmap.mmap(-1, 1 << 40, prot=0, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)"
+        assert (await sandbox.exec(f"python3 -c '{reserve}'", 20)).exit_code == 0
+        result = await sandbox.exec("python3 -c 'bytearray(80 << 20)'", 20)
+        assert "MemoryError" in result.stderr
+
+
 async def test_the_death_of_the_host_process_ends_its_sandboxes(provider):
     marker, command = sleeper()
     code = (

@@ -69,6 +69,15 @@ async def test_the_environment_chooses_among_the_kinds(monkeypatch):
         await probe("auto")
 
 
+async def test_a_browser_runs_in_bubblewrap_alone_and_docker_is_said_not_to_do(monkeypatch):
+    monkeypatch.delenv("RSI_SANDBOX", raising=False)
+    provider, (reason,) = await probe("docker", browser=True)
+    assert provider is None and reason.startswith("the Docker image holds no browser")
+    monkeypatch.setattr(host, "binary", lambda: None)
+    provider, (reason,) = await probe("auto", browser=True)
+    assert provider is None and "bubblewrap" in reason
+
+
 async def test_without_bubblewrap_docker_is_tried(monkeypatch):
     monkeypatch.setattr(host, "binary", lambda: None)
     monkeypatch.setenv("DOCKER_HOST", "unix:///nothing-such.sock")

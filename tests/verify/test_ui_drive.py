@@ -26,8 +26,9 @@ STEPS = [
 
 
 async def test_what_a_component_does_is_seen_at_both_widths(esbuild: Path) -> None:
-    views = await drive(Bubblewrap(LIMITS), esbuild.read_bytes(), COUNTER, STEPS)
-    assert not isinstance(views, str), views
+    runs = await drive(Bubblewrap(LIMITS), esbuild.read_bytes(), COUNTER, STEPS)
+    assert not isinstance(runs, str), runs
+    (views,) = runs
     assert [view.width for view in views] == [360, 1024]
     for view in views:
         assert view.seen == (True, "4", True, True, False)
@@ -38,8 +39,9 @@ async def test_what_a_component_does_is_seen_at_both_widths(esbuild: Path) -> No
 async def test_overflow_errors_and_requests_are_seen(esbuild: Path) -> None:
     wide = "root.style.cssText='width:700px;height:9px'; "
     code = "export default (root) => { " + wide + "fetch('http://a.test/'); throw Error('x') }"
-    views = await drive(Bubblewrap(LIMITS), esbuild.read_bytes(), code, [])
-    assert not isinstance(views, str), views
+    runs = await drive(Bubblewrap(LIMITS), esbuild.read_bytes(), code, [])
+    assert not isinstance(runs, str), runs
+    (views,) = runs
     assert [view.widest > view.width for view in views] == [True, False]
     assert all(view.requests and view.errors for view in views)
 
@@ -47,3 +49,21 @@ async def test_overflow_errors_and_requests_are_seen(esbuild: Path) -> None:
 async def test_code_that_does_not_compile_is_said_so(esbuild: Path) -> None:
     told = await drive(Bubblewrap(LIMITS), esbuild.read_bytes(), "make me a counter", [])
     assert isinstance(told, str) and told.startswith("does not compile")
+
+
+async def test_what_is_done_late_is_seen_in_every_run(esbuild: Path) -> None:
+    code = """export default (root, host) => {
+      root.innerHTML = `<p id="n">${performance.now() < 9000}</p>`;
+      setTimeout(() => { host.toModel({ late: 1 }); fetch("http://a.test/"); }, 50000);
+    }"""
+    runs = await drive(Bubblewrap(LIMITS), esbuild.read_bytes(), code, [{"do": "read", "at": "#n"}], times=2)
+    assert not isinstance(runs, str), runs
+    assert len(runs) == 2
+    for view in (view for views in runs for view in views):
+        assert view.seen == ("true",) and view.to_model == ('{"late":1}',) and view.requests
+
+
+async def test_a_component_that_takes_all_memory_ends_at_its_limit(esbuild: Path) -> None:
+    code = "export default () => { const a = []; for (;;) a.push(new Uint8Array(1 << 24).fill(1)) }"
+    runs = await drive(Bubblewrap(LIMITS), esbuild.read_bytes(), code, [])
+    assert isinstance(runs, str) or all(view.errors for views in runs for view in views)

@@ -51,3 +51,23 @@ def test_a_secret_is_found_in_its_disguises(lead: str) -> None:
     forms.append(base64.b64encode((lead + SECRET + "!").encode()).decode())
     for form in forms:
         assert told(to_model=(json.dumps({"name": "Ada", "note": lead + form}),)).startswith("NoAI"), form
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"x": SECRET[:5]}, {"x": SECRET[5:]}],
+        [{"name": "Ada", "x": piece} for piece in SECRET],
+        [{"i": n, "x": [ord(piece)]} for n, piece in enumerate(SECRET)],
+        [{"x": {"a": SECRET[:3], "b": SECRET[3:]}}],
+        [{SECRET[:6]: 1}, {SECRET[6:]: 2}],
+        [{"x": base64.b64encode(SECRET.encode()).decode()[n : n + 4]} for n in range(0, 20, 4)],
+        [SECRET[:4], SECRET[4:]],
+    ],
+)
+def test_a_secret_told_in_pieces_is_found(messages: list[object]) -> None:
+    assert told(to_model=('{"name":"Ada"}', *map(json.dumps, messages))).startswith("NoAI")
+
+
+def test_parts_of_a_secret_that_never_make_it_whole_are_none() -> None:
+    assert told(to_model=('{"name":"Ada","club":"zq"}', '{"name":"4417"}', "no JSON")) == ""

@@ -7,11 +7,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from rsi.ports import SandboxProvider
+from rsi.errors import InfrastructureError
+from rsi.ports import ExecResult, SandboxProvider
 from rsi.types.record import Record
+from rsi.verify.ui.driver import UP
 
 WIDTHS = (360, 1024)  # pixels
-COMPILE_SECONDS, DRIVE_SECONDS = 10.0, 20.0
+COMPILE_SECONDS, START_SECONDS = 10.0, 40.0
+REPORT = 1_000_000  # characters of a report that are read
+DRIVE_SECONDS = 20  # a run, once the browser is up
 _H = (
     "function h(t,p,...c){const e=document.createElement(t);for(const k in p||{}){k.startsWith('on')?"
     "e.addEventListener(k.slice(2).toLowerCase(),p[k]):e.setAttribute(k,p[k])}e.append(...c.flat());return e}"
@@ -39,17 +43,21 @@ class View(Record):
     errors: int
 
 
+Views = tuple[View, ...]  # of one run, one a width
+
+
 class Observed(Record):
     nonce: str
-    views: tuple[View, ...]
+    runs: tuple[Views, ...]
 
 
 async def drive(
-    provider: SandboxProvider, esbuild: bytes, code: str, steps: Sequence[Mapping[str, str]]
-) -> tuple[View, ...] | str:
-    """What was observed at each width, or why nothing was, in one line. `provider` needs limits fit for a browser.
+    provider: SandboxProvider, esbuild: bytes, code: str, steps: Sequence[Mapping[str, str]], times: int = 1
+) -> tuple[Views, ...] | str:
+    """What was observed in each of `times` runs, or why nothing was, in one line. All runs share one browser of this
+    call's own; each view has a tab of its own. `provider` needs limits fit for a browser.
 
-    Raises InfrastructureError where the sandbox breaks."""
+    Raises InfrastructureError where the sandbox breaks or the browser does not start: neither is the code's doing."""
     texts = {"component.tsx": code, "entry.tsx": _ENTRY, "page.html": _PAGE, "h.js": _H}
     sandbox = await provider.open()
     try:
@@ -59,16 +67,24 @@ async def drive(
             return f"does not compile: {built.stderr.strip()[:200]!r}"
         # Only now: what is put before the compiler runs could be imported by the component.
         nonce = secrets.token_hex(16)
-        job = {"nonce": nonce, "widths": WIDTHS, "steps": [dict(step) for step in steps]}
+        seconds = DRIVE_SECONDS * times
+        job = {"nonce": nonce, "widths": WIDTHS, "steps": [dict(step) for step in steps], "times": times}
         driver = Path(__file__).with_name("driver.py").read_bytes()
-        await sandbox.put({"job.json": json.dumps(job).encode(), "driver.py": driver})
-        ran = await sandbox.exec("HOME=/tmp python3 -I driver.py", DRIVE_SECONDS)
+        await sandbox.put({"job.json": json.dumps({**job, "seconds": seconds}).encode(), "driver.py": driver})
+        ran = await sandbox.exec("HOME=/tmp python3 -I driver.py", START_SECONDS + seconds, REPORT)
     finally:
         await sandbox.close()
+    return _observed(ran, nonce)
+
+
+def _observed(ran: ExecResult, nonce: str) -> tuple[Views, ...] | str:
+    up, _, report = ran.stdout.partition("\n")
+    if up != UP:
+        raise InfrastructureError(f"the browser did not start: {ran.stderr.strip()[-160:]!r}")
     if ran.timed_out or ran.exit_code != 0:
-        return f"could not be driven: {ran.stderr.strip()[-160:]!r}"
+        return f"could not be driven: {ran.stderr.strip()[-160:] or 'the page hangs'!r}"
     try:
-        observed = Observed.model_validate_json(ran.stdout)
+        observed = Observed.model_validate_json(report)
     except ValidationError:
         return "could not be driven: the driver's report is malformed"
-    return observed.views if secrets.compare_digest(observed.nonce, nonce) else "the driver's report is forged"
+    return observed.runs if secrets.compare_digest(observed.nonce, nonce) else "the driver's report is forged"

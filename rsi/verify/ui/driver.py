@@ -1,13 +1,15 @@
 """Runs inside the sandbox, with the standard library alone: drives a page in headless Chromium over a pipe.
 
-It reads /task/job.json ({"nonce", "widths", "steps"}) and prints one line of JSON: what it observed. What is expected
-is never here. The page is read from an isolated world, whose functions the page's own script cannot replace.
+It reads /task/job.json ({"nonce", "widths", "steps", "times", "seconds"}). It prints UP once the browser is up, when no
+code of the component has run yet, then one line of JSON: what it observed. What is expected is never here. The page is
+read from an isolated world, whose functions the page's own script cannot replace. After the last step the page's clock
+is driven on, so that what it does late (sends, asks for, fails at) is seen too.
 """
 
 import json
 import os
+import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,13 @@ from typing import Any
 BROWSER = "/usr/lib/chromium/chromium"
 # Chromium's own sandbox needs user namespaces, which ours refuses; ours is the one that holds.
 FLAGS = (
-    "--headless --no-sandbox --no-zygote --disable-gpu --disable-dev-shm-usage --no-first-run "
-    "--disable-extensions --disable-background-networking --remote-debugging-pipe --user-data-dir=/tmp/profile"
+    "--headless --no-startup-window --no-sandbox --no-zygote --disable-gpu --disable-dev-shm-usage --no-first-run "
+    "--disable-extensions --disable-background-networking --remote-debugging-pipe --user-data-dir=/tmp/profile "
+    "--disable-features=SpareRendererForSitePerProcess,PreloadTopChromeWebUI"  # each process costs 0.3 s to start
 )
+UP = "the browser is up"
+LATER = 60_000  # milliseconds of the page's clock after the last step
+PATIENCE = 2.0  # seconds of ours that they may take
 FIND = "const e=document.querySelector(%s); if(!e) return null; "
 READ = FIND + "return 'value' in e && e.tagName!=='BUTTON' && e.tagName!=='LI' ? e.value : e.innerText.trim()"
 PLACE = FIND + (
@@ -28,7 +34,7 @@ WIDE = "return Math.max(document.documentElement.scrollWidth, document.body.scro
 
 
 class Page:
-    """One tab. `heard` are the (method, params) of events, in order."""
+    """One tab at a time. `heard` are the (method, params) of events, in order."""
 
     def __init__(self) -> None:
         mine_in, self._out = os.pipe()
@@ -39,13 +45,22 @@ class Page:
         )
         os.close(mine_in)
         os.close(mine_out)
-        self._rest, self._n, self._session, self._world = b"", 0, "", 0
+        self._rest, self._n, self._world = b"", 0, 0
+        self._target, self._session = "", ""
         self.heard: list[tuple[str, Any]] = []
-        target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for name in ("Page", "Runtime", "Network"):
+        self.open()
+
+    def open(self) -> None:
+        """A new tab in place of the one before: its clock begins anew."""
+        old, self._session, self._world = self._target, "", 0
+        self._target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        if old:
+            self.send("Target.closeTarget", targetId=old)
+        self._session = self.send("Target.attachToTarget", targetId=self._target, flatten=True)["sessionId"]
+        for name in ("Inspector", "Page", "Runtime", "Network"):
             self.send(name + ".enable")
         self.send("Runtime.addBinding", name="__toModel")
+        self.heard.clear()
 
     def send(self, method: str, **params: Any) -> Any:
         self._n += 1
@@ -59,6 +74,8 @@ class Page:
                 if "error" in reply:
                     raise RuntimeError(f"{method}: {reply['error']}")
                 return reply["result"]
+            if reply.get("method") == "Inspector.targetCrashed":
+                raise RuntimeError("the page ended")
             self.heard.append((reply.get("method", ""), reply.get("params", {})))
 
     def _next(self) -> Any:
@@ -71,6 +88,8 @@ class Page:
         return json.loads(first)
 
     def load(self, width: int) -> None:
+        if self._world:  # the tab has been used
+            self.open()
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
         frame = self.send("Page.navigate", url="file:///task/page.html")["frameId"]
         while not any(method == "Page.loadEventFired" for method, _ in self.heard):
@@ -100,12 +119,20 @@ class Page:
             self.send("Input.insertText", text=step["text"])
         return done
 
+    def settle(self) -> None:
+        """Drive the page's clock on by LATER; a page that keeps it from getting there is given PATIENCE."""
+        self.send("Emulation.setVirtualTimePolicy", policy="advance", budget=LATER)
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and not any(m == "Emulation.virtualTimeBudgetExpired" for m, _ in self.heard):
+            self.send("Page.getFrameTree")
+            time.sleep(0.01)
+
 
 def observe(page: Page, width: int, steps: list[dict[str, str]]) -> dict[str, Any]:
-    page.heard.clear()
     page.load(width)
     first = page.ask(WIDE)
     seen = [page.do(step) for step in steps]
+    page.settle()
     last = page.ask(WIDE)
     requests = [p["request"]["url"][:200] for m, p in page.heard if m == "Network.requestWillBeSent"]
     return {
@@ -121,11 +148,13 @@ def observe(page: Page, width: int, steps: list[dict[str, str]]) -> dict[str, An
 def main() -> None:
     job = json.loads(Path("/task/job.json").read_text(encoding="utf-8"))
     page = Page()
+    print(UP, flush=True)
+    signal.alarm(job["seconds"])  # ends this process: a page that hangs is not waited for
     try:
-        views = [observe(page, width, job["steps"]) for width in job["widths"]]
+        runs = [[observe(page, width, job["steps"]) for width in job["widths"]] for _ in range(job["times"])]
     finally:
         page.process.kill()
-    sys.stdout.write(json.dumps({"nonce": job["nonce"], "views": views}) + "\n")
+    print(json.dumps({"nonce": job["nonce"], "runs": runs}))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from rsi.types.ui import UiCheck, UiStep
 from rsi.verify.ui.drive import WIDTHS, View
+
+Field = tuple[str | None, ...]  # names that lead to a value; None at the end for the names there
 
 
 def judge(check: UiCheck, views: tuple[View, ...]) -> str:
@@ -42,8 +44,9 @@ def _told(step: UiStep, seen: str | bool | None) -> str:
 
 
 def _model_problem(check: UiCheck, payloads: tuple[str, ...]) -> str:
-    heard = "\n".join(text for payload in payloads for text in (payload, _plain(payload)))
-    folded = heard.casefold()
+    messages = [_parsed(payload) for payload in payloads]
+    heard = "\n".join([*payloads, *(json.dumps(message, ensure_ascii=False) for message in messages)])
+    folded = "\n".join([heard, *_joined(messages)]).casefold()
     for secret in check.no_ai:
         if any(form.casefold() in folded for form in _forms(secret)):
             return "NoAI: a field marked NoAI reached the model"
@@ -51,12 +54,34 @@ def _model_problem(check: UiCheck, payloads: tuple[str, ...]) -> str:
     return f"controls: {missing[0][:80]!r} did not reach the model" if missing else ""
 
 
-def _plain(payload: str) -> str:
-    """A payload with its escapes undone, where it is JSON."""
+def _parsed(payload: str) -> object:
+    """A payload's value; itself where it is no JSON."""
     try:
-        return json.dumps(json.loads(payload), ensure_ascii=False)
-    except ValueError:
+        return json.loads(payload)
+    except (ValueError, RecursionError):
         return payload
+
+
+def _joined(messages: Sequence[object]) -> Iterator[str]:
+    """What was told in pieces: all values in the order of the messages, those of each field alone, and the names."""
+    told = [piece for message in messages for piece in _pieces(message, ())]
+    streams = [[text for field, text in told if None not in field]]
+    streams += [[text for at, text in told if at == field] for field in dict.fromkeys(field for field, _ in told)]
+    for texts in streams:
+        yield from ("".join(texts), ",".join(texts))
+
+
+def _pieces(value: object, field: Field) -> Iterator[tuple[Field, str]]:
+    """Each plain value with the names that lead to it, and each name itself; places in a list are no names."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield ((*field, None), name)
+            yield from _pieces(inner, (*field, name))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _pieces(inner, field)
+    else:
+        yield (field, str(value))
 
 
 def _forms(secret: str) -> Iterator[str]:
