@@ -350,6 +350,7 @@ def cycle(world, count=4):
         training=SimpleNamespace(specialist="agent"),
         contract=load_contract(ROOT / "contracts/default.toml"),
         guard=world.guard(),
+        reviews=None,  # nothing gets so far
         report=lambda n: None,
         say=world.said.append,
     )
