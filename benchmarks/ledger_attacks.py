@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Figure, Goal, finish, quick
+from benchmarks.review_attacks import REVIEWS
 from rsi.errors import RsiError
 from rsi.figures import wilson
 from rsi.gate.ledger import Anchor, Entry, append
@@ -605,6 +606,7 @@ ATTACKS: tuple[Attack, ...] = (
     retired_shard_reopened_by_a_new_contract, budget_refunded, budget_widened_by_a_new_contract, budget_overdrawn,
     rollback_to_a_never_champion, judged_against_a_former_champion, old_promotion_used_again_after_a_rollback,
     two_promoters, second_holder_of_the_lease, stale_lease, lost_lease, no_lease, lease_of_another_lineage,
+    *REVIEWS,
 )  # fmt: skip
 SIGNED: tuple[Attack, ...] = (
     signed_chain_rewritten_unsigned, signed_chain_rewritten_with_another_key, signature_forged, signature_removed,

@@ -26,9 +26,11 @@ class _History:
     decisions: dict[str, str] = field(default_factory=dict)  # by look
     champions: list[str] = field(default_factory=list)
     promoted: set[str] = field(default_factory=set)  # looks
+    asked: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # request -> generation and pair of a candidate
+    refused: set[tuple[Any, Any]] = field(default_factory=set)  # by people
 
     def read(self, entry: Entry) -> Iterator[str]:
-        readers = {"look": self._look, "verdict": self._verdict, "promotion": self._promotion}
+        readers = {"look": self._look, "verdict": self._verdict, "promotion": self._promotion, "review": self._review}
         try:
             content = json.loads(entry.body)
             if entry.kind in readers:
@@ -56,6 +58,13 @@ class _History:
             yield f"a second verdict on look {name[:12]}"
         self.decisions.setdefault(name, str(verdict.get("decision")))
 
+    def _review(self, review: Content) -> Iterator[str]:
+        if review.get("what") == "request":
+            self.asked[digest(review)] = (review.get("generation"), review.get("pair"))
+        elif review.get("verdict") == "reject" and review.get("request") in self.asked:
+            self.refused.add(self.asked[review["request"]])
+        yield from ()
+
     def _promotion(self, step: Content) -> Iterator[str]:
         kind, pair, current = step.get("kind"), str(step.get("pair")), self.champions[-1] if self.champions else None
         if step.get("previous") != current:
@@ -78,6 +87,8 @@ class _History:
             yield "the verdict that promotes is of another candidate"
         elif look.get("champion") != current:
             yield "the verdict that promotes was measured against another champion"
+        if (look.get("generation"), pair) in self.refused:
+            yield "people rejected the candidate that is promoted"
         if name in self.promoted:
             yield f"look {name[:12]} promotes a second time"
         self.promoted.add(name)

@@ -114,6 +114,7 @@ def candidate_request(
         generation=generation,
         kind="candidate",
         subject=digest([*(pair.digest for pair in pairs), said]),
+        pair=pairs[1].digest,
         name=f"candidate {pairs[1].name}",
         classes=tuple(sorted({item.risk for item in found if review.waits(item.risk)})),
     )

@@ -23,6 +23,7 @@ class ReviewRequest(Record):
     name: str
     classes: tuple[str, ...]
     edit: Edit | None = None  # of kind "edit"
+    pair: str | None = None  # of kind "candidate": its digest
 
     @model_validator(mode="after")
     def _bound(self) -> Self:
