@@ -13,7 +13,8 @@ import traceback
 from pathlib import Path
 
 import pytest
-from sandbox_conformance import CHECKS, alive, descriptors, gone, opened, sleeper
+from sandbox_checking import alive, descriptors, gone, opened, sleeper
+from sandbox_conformance import CHECKS
 
 from rsi.errors import InfrastructureError, UserError
 from rsi.sandbox import cgroup, host
@@ -47,6 +48,10 @@ def provider():
 
 SLOW = {"a_command_that_ignores_the_signal_ends", "a_command_that_stops_its_timer_ends_the_sandbox_as_its_own_doing"}
 MARKED = [pytest.param(c, id=c.__name__, marks=pytest.mark.slow if c.__name__ in SLOW else ()) for c in CHECKS]
+
+
+def test_the_suite_is_whole():
+    assert len({check.__name__ for check in CHECKS}) == len(CHECKS) >= 45
 
 
 @pytest.mark.parametrize("check", MARKED)

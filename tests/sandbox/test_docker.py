@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from sandbox_conformance import CHECKS, opened
+from sandbox_checking import opened
+from sandbox_conformance import CHECKS
 
 from rsi.errors import InfrastructureError, UserError
 from rsi.sandbox.docker import Docker, lease, pipes

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from sandbox_conformance import alive, descriptors, gone, sleeper
+from sandbox_checking import alive, descriptors, gone, sleeper
 
 from benchmarks.plain_sandbox import PlainProvider
 from rsi.errors import InfrastructureError
