@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,17 +17,23 @@ from rsi.turns import judge
 from rsi.types import Attempt, Cost, Job, Score, Termination
 
 
+async def nothing() -> None:
+    """Where parts hold nothing that has to be ended."""
+
+
 @dataclass(frozen=True)
 class Parts:
     """What playing needs besides the job. `provider` is None where no sandbox can be had. `allow_env`: the names of
     this process's environment variables that a document may have in its sandbox. `outputs`: the folder on this machine
-    for what documents want kept of a workspace (None: it is recorded, its files are not kept)."""
+    for what documents want kept of a workspace (None: it is recorded, its files are not kept). `close` ends what was
+    made for these parts alone; the executor that plays with them calls it."""
 
     model: ModelBackend
     provider: SandboxProvider | None
     verifier: Verifier
     allow_env: tuple[str, ...] = ()
     outputs: Path | None = None
+    close: Callable[[], Awaitable[None]] = nothing
 
 
 async def play(job: Job, parts: Parts, retries: int = 0) -> Attempt:

@@ -9,7 +9,7 @@ from rsi.types import Attempt, Job
 
 
 class LocalExecutor:
-    """At most `concurrency` episodes in flight. Model, provider and verifier stay their owner's to close."""
+    """At most `concurrency` episodes in flight. The model stays its owner's to close."""
 
     def __init__(self, parts: Parts, concurrency: int, retries: int) -> None:
         self._parts, self._concurrency, self._retries = parts, concurrency, retries
@@ -18,7 +18,7 @@ class LocalExecutor:
         return stream(jobs, lambda job: play(job, self._parts, self._retries), self._concurrency)
 
     async def close(self) -> None:
-        return None
+        await self._parts.close()
 
 
 async def stream(

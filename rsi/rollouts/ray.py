@@ -19,6 +19,7 @@ from rsi.types import Attempt, Job
 
 Factory = Callable[[], Parts]  # picklable: a module-level function, or functools.partial of one
 
+CLOSING = 30.0  # seconds; two dozen containers take ten
 OBJECT_STORE_BYTES = 80_000_000  # attempts are small and travel inside replies
 
 
@@ -28,6 +29,7 @@ class _Worker:
     def __init__(self, factory: Factory, retries: int) -> None:
         self._factory, self._retries = factory, retries
         self._parts: Parts | None = None
+        self._playing: set[asyncio.Task[Any] | None] = set()
 
     async def pid(self) -> int:
         return os.getpid()
@@ -35,10 +37,21 @@ class _Worker:
     async def play(self, job: Job) -> Attempt:
         if self._parts is None:
             self._parts = self._factory()
-        return await play(job, self._parts, self._retries)
+        own = asyncio.current_task()
+        self._playing.add(own)
+        try:
+            return await play(job, self._parts, self._retries)
+        finally:
+            self._playing.discard(own)
 
     async def close(self) -> None:
+        """End what still plays, each with its sandbox, then the parts."""
+        left = [task for task in self._playing if task is not None]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
         if self._parts is not None:
+            await self._parts.close()
             await self._parts.model.close()
 
 
@@ -87,17 +100,19 @@ class RayExecutor:
         """End the workers, and Ray with the last of them where it was started here. May be called twice."""
         if not self._slots:
             return
-        for slot in self._slots:
-            try:
-                await asyncio.wait_for(slot.actor.close.remote(), 10)
-            except Exception as error:  # noqa: BLE001 teardown: a worker that cannot say goodbye is ended all the same
-                print(f"rollout worker did not close: {error}", file=sys.stderr)
-            self._ray.kill(slot.actor)
+        await asyncio.gather(*(self._end(slot.actor) for slot in self._slots))
         self._slots = []
         RayExecutor._open -= 1
         if self._started_here and not self._open:
             RayExecutor._started_here = False
             self._ray.shutdown()
+
+    async def _end(self, actor: Any) -> None:
+        try:
+            await asyncio.wait_for(actor.close.remote(), CLOSING)
+        except Exception as error:  # noqa: BLE001 teardown: a worker that cannot say goodbye is ended all the same
+            print(f"rollout worker did not close: {error}", file=sys.stderr)
+        self._ray.kill(actor)
 
     async def _play(self, job: Job) -> Attempt:
         for _ in range(max(self._retries, 1) + 1):

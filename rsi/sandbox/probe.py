@@ -119,7 +119,7 @@ async def probe(kind: Kind, browser: bool = False) -> tuple[SandboxProvider | No
         return None, ['no sandbox was asked for (sandbox = "none")']
     forced = os.environ.get("RSI_SANDBOX", "")
     if forced == "none":
-        return None, ["the environment says RSI_SANDBOX=none; unset it to use bubblewrap"]
+        return None, ["the environment says RSI_SANDBOX=none; unset it to use the sandbox that there is"]
     if forced not in ("", "auto", *_KINDS):
         raise UserError(f"RSI_SANDBOX={forced}: choose auto, bubblewrap, docker or none")
     wanted = forced or kind

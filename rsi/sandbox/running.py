@@ -43,6 +43,8 @@ def _as_owner(root: int, work: Callable[[int], T]) -> T:
 class BubblewrapSandbox:
     """One sandbox. Made by `Bubblewrap.open`. For one event loop; concurrent calls take turns."""
 
+    what = "bubblewrap"  # in errors
+
     def __init__(self, started: launch.Started, group: cgroup.Group | None) -> None:
         self._started, self._group = started, group
         self._turn = asyncio.Lock()
@@ -66,11 +68,11 @@ class BubblewrapSandbox:
         try:
             line = await asyncio.wait_for(self._status.readline(), _START)
         except TimeoutError:
-            raise InfrastructureError(f"bubblewrap did not start within {_START:.0f} s") from None
+            raise InfrastructureError(f"{self.what} did not start within {_START:.0f} s") from None
         if line != b"ready\n":
             said = Output(self._started.stderr, 2000)
             said.rest()
-            raise InfrastructureError(f"bubblewrap did not start: {said.text.strip() or 'it said nothing'}")
+            raise InfrastructureError(f"{self.what} did not start: {said.text.strip() or 'it said nothing'}")
         try:
             child = json.loads(os.read(self._started.info, CHUNK))["child-pid"]
             self._child = int(child)
@@ -79,7 +81,7 @@ class BubblewrapSandbox:
                 self._group.add(child)
             self._root = os.open(f"/proc/{child}/root{workspace.ROOT}", os.O_RDONLY | os.O_DIRECTORY)
         except (OSError, ValueError, KeyError) as error:
-            raise InfrastructureError(f"bubblewrap started, but its workspace cannot be reached: {error}") from None
+            raise InfrastructureError(f"{self.what} started, but its workspace cannot be reached: {error}") from None
 
     async def exec(self, command: str, timeout: float, limit: int = 100_000) -> ExecResult:
         """See rsi.ports.Sandbox. A command that times out ends every process of the sandbox, earlier ones' background
@@ -132,7 +134,8 @@ class BubblewrapSandbox:
         while line := await self._status.readline():
             if line.startswith(nonce + b" "):
                 return int(line[len(nonce) + 1 :])
-        raise InfrastructureError(f"the sandbox is gone (bubblewrap exited {self._started.process.poll()})")
+        code = self._started.process.poll()
+        raise InfrastructureError(f"the sandbox is gone: {self.what} ended" + ("" if code is None else f" with {code}"))
 
     async def put(self, files: Mapping[str, bytes]) -> None:
         """See rsi.ports.Sandbox, and `workspace.write_files` for the errors."""

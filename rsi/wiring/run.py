@@ -44,7 +44,7 @@ from rsi.wiring.ledger import hold, key_of
 from rsi.wiring.models import OpenModel, open_model
 from rsi.wiring.paths import adapters, bank_folder, inside, start_document, work
 from rsi.wiring.results import report
-from rsi.wiring.training import LearnerSamples, Rollouts, learner_backend, make_parts
+from rsi.wiring.training import LearnerSamples, Rollouts, executor_parts, learner_backend
 
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
@@ -221,9 +221,9 @@ def _executor(place: Place, model: OpenModel) -> Executor:
     if rollouts.executor == "ray":
         from rsi.rollouts.ray import RayExecutor
 
-        parts = functools.partial(make_parts, model.backend, kind, place.settings.allow_env)
+        parts = functools.partial(executor_parts, model.backend, kind, place.settings.allow_env)
         return RayExecutor(parts, rollouts.workers, rollouts.concurrency, rollouts.retries)
-    parts_here = make_parts(model.backend, kind, place.settings.allow_env)
+    parts_here = executor_parts(model.backend, kind, place.settings.allow_env)
     return LocalExecutor(parts_here, rollouts.concurrency, rollouts.retries)
 
 

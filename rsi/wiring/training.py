@@ -12,10 +12,13 @@ from rsi.config import home
 from rsi.ports import ModelBackend, Rollout, SandboxProvider, Store, TaskBank, Trainer
 from rsi.rollouts.episode import Parts, play
 from rsi.rollouts.record import make_spec
+from rsi.sandbox.pooled import Pooled
 from rsi.sandbox.probe import Kind, kind_of, make
 from rsi.types import AdapterRevision, Attempt, HarnessConfig, Job, OpenTask, Pair, Task, TaskKey, TrainDraw, TrainSpec
 from rsi.verify.checks import CheckVerifier
 from rsi.wiring.browser import BrowserJudge
+
+WARM = 2  # containers that a rollout process keeps ready: one takes 0.2 s and more to start, bubblewrap 0.02
 
 
 @functools.cache
@@ -28,6 +31,15 @@ def make_parts(model: ModelBackend, kind: Kind, allow_env: tuple[str, ...] = ())
     """Model, sandboxes and verifier of one worker process. Picklable as a partial, for `model` is a client."""
     provider = process_provider(kind)
     return Parts(model, provider, CheckVerifier(provider, BrowserJudge()), allow_env, home() / "outputs")
+
+
+def executor_parts(model: ModelBackend, kind: Kind, allow_env: tuple[str, ...] = ()) -> Parts:
+    """Parts of a process that plays until it is closed: containers then stand ready before an episode asks."""
+    provider = process_provider(kind)
+    if provider is None or kind != "docker":
+        return make_parts(model, kind, allow_env)
+    pool = Pooled(provider, WARM)
+    return Parts(model, pool, CheckVerifier(pool, BrowserJudge()), allow_env, pool.close)
 
 
 @dataclass(frozen=True)

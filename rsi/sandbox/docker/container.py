@@ -33,6 +33,7 @@ class Contained:
 class DockerSandbox(BubblewrapSandbox):
     """Made by `Docker.open`."""
 
+    what = "the container"
     container: Any = None
     container_id = ""
 
