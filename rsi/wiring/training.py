@@ -5,7 +5,7 @@ import asyncio
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rsi.config import home
@@ -35,11 +35,11 @@ def make_parts(model: ModelBackend, kind: Kind, allow_env: tuple[str, ...] = ())
 
 def executor_parts(model: ModelBackend, kind: Kind, allow_env: tuple[str, ...] = ()) -> Parts:
     """Parts of a process that plays until it is closed: containers then stand ready before an episode asks."""
-    provider = process_provider(kind)
-    if provider is None or kind != "docker":
-        return make_parts(model, kind, allow_env)
-    pool = Pooled(provider, WARM)
-    return Parts(model, pool, CheckVerifier(pool, BrowserJudge()), allow_env, pool.close)
+    parts = make_parts(model, kind, allow_env)
+    if kind != "docker" or parts.provider is None:
+        return parts
+    pool = Pooled(parts.provider, WARM)
+    return replace(parts, provider=pool, verifier=CheckVerifier(pool, BrowserJudge()), close=pool.close)
 
 
 @dataclass(frozen=True)
