@@ -1,10 +1,5 @@
-from pathlib import Path
-
 import pytest
-
-from rsi.banks.generated import open_bank
-
-ROOT = Path(__file__).resolve().parents[2]
+from shipped_banks import shipped
 
 
 @pytest.fixture(scope="session")
@@ -18,4 +13,4 @@ def sandbox_provider():
 @pytest.fixture(scope="session", params=[pytest.param("shell", marks=pytest.mark.slow), "reason"])
 def bank(request):
     """Banks that ship, under one salt."""
-    return open_bank(ROOT / "task_banks" / request.param, b"s" * 32)
+    return shipped(request.param)

@@ -107,7 +107,7 @@ print(json.dumps([one(*w) for w in wanted]))
         ('made["files"] = {"a/../../b": "x"}', "relative and stay in the workspace"),
         ('made["checks"] = [{"kind": "file", "path": "../b", "content": "x"}]', "relative and stay in the workspace"),
         ('made["files"] = {"a": 1}', "valid string"),
-        ('made["files"] = {"a": "x" * 300000}; made["request"] = "r" * (seed % 2 + 1)', "prints more than"),
+        ('made["files"] = {"a": "x" * 30000}', "prints more than"),
         ('made["files"] = {"a": "x" * 300000} if seed % 97 == 0 else {"a": "y"}', "more than 200000 characters"),
         ('made["request"] = ""', "at least 1 character"),
         ('made["secret"] = "x"', "unknown key"),
@@ -126,6 +126,7 @@ def test_a_hostile_generator_is_one_line_that_names_file_and_family(
     tmp_path, sandbox_provider, monkeypatch, change: str, message: str
 ):
     monkeypatch.setattr("rsi.banks.elsewhere.POOL", 120)
+    monkeypatch.setattr("rsi.banks.elsewhere.MOST_OUTPUT", 2_000_000)
     bank = (TEMPLATE / "bank.toml").read_text()
     (tmp_path / "bank.toml").write_text(bank)
     (tmp_path / "generator.py").write_text(ONE.replace("CHANGE", change))
@@ -157,6 +158,7 @@ def test_the_generator_is_a_file_inside_the_folder(mine, sandbox_provider, name:
         open_bank(mine, SALT, provider=sandbox_provider)
 
 
+@pytest.mark.slow
 def test_a_bank_of_forty_families_opens_in_a_few_seconds(mine, sandbox_provider):
     text, code = (mine / "bank.toml").read_text(), (mine / "generator.py").read_text()
     more = "".join(f'f{n} = {{ role = "train" }}\n' for n in range(40))

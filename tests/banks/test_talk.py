@@ -5,11 +5,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from shipped_banks import shipped
 
 from benchmarks.drift import WINDOW, converse, harnesses
 from rsi.banks.catalogue import load_catalogue
 from rsi.banks.certify import certify
-from rsi.banks.generated import open_bank
 from rsi.banks.near import SealedScan, contents
 from rsi.harness.memory import extract
 from rsi.hcp import load
@@ -23,7 +23,7 @@ SPLITS = ("train", "selection", "sealed")
 
 @pytest.fixture(scope="module")
 def talk():
-    return open_bank(ROOT / "task_banks/talk", b"s" * 32)
+    return shipped("talk")
 
 
 def test_ten_conversations_of_forty_turns_and_a_fifth_of_the_families_held_out(talk):

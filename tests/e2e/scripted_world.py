@@ -32,7 +32,7 @@ retry_control = 16
 [update]
 steps = 0
 [gate]
-seen_instances = 36
+seen_instances = 90
 unseen_families = 10
 """
 
@@ -40,6 +40,9 @@ unseen_families = 10
 def make_world(folder: Path, generations: int = 1) -> tuple[Path, Path]:
     """Settings and table for the home `folder`/home."""
     home = folder / "home"
+    home.mkdir()
+    (home / "salt").write_bytes(bytes(32))
+    (home / "salt").chmod(0o600)
     bank = open_bank(ROOT / "task_banks" / "reason", load_salt(home))
     shown = {
         edit.families[0]: edit.change.exemplars[0].request

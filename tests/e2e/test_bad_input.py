@@ -95,7 +95,7 @@ def test_a_full_disk(tmp_path, refused):
 
 
 def test_it_is_the_same_in_a_process_of_its_own(tmp_path):
-    code, out, err = finish(rsi(tmp_path / "home", "run", str(tmp_path / "none.toml")))
+    code, out, err = finish(rsi(tmp_path / "home", "hcp", "check", str(tmp_path / "none.toml")))
     assert (code, out) == (2, "") and err.startswith("rsi: ") and err.count("\n") == 1
 
 

@@ -23,6 +23,7 @@ def test_importing_flows_loads_no_prefect():
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
+@pytest.mark.slow
 def test_prefect_lives_in_the_home_and_calls_nobody(tmp_path, monkeypatch):
     if find_spec("prefect") is None:
         pytest.skip("needs the extra flows")

@@ -88,7 +88,7 @@ PIECES = st.sampled_from(
 OUTPUT = st.lists(st.one_of(PIECES, st.text(max_size=20)), max_size=12).map("".join)
 
 
-@many(3000)
+@many(3300)
 @given(text=OUTPUT, errors=OUTPUT, code=st.integers(-300, 300), late=st.booleans())
 def test_tool_outputs(text: str, errors: str, code: int, late: bool):
     result = ExecResult(code, text, errors, late, late)
@@ -118,7 +118,7 @@ def provider() -> SandboxProvider:
     return found
 
 
-@many(500)
+@many(200)
 @given(reply=st.one_of(COMMANDS.map("```sh\n{}\n```\n".format), OUTPUT), seed=st.integers(0, 1000))
 def test_episodes(provider: SandboxProvider, reply: str, seed: int):
     """Whatever a model writes and a command prints, the attempt is recorded: scored, or unscored with its reason."""

@@ -90,6 +90,7 @@ def test_a_dead_service_is_told_and_ends_the_rest(keeper):
     wait_until_free(ports, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the tie to the parent is the Linux kernel's")
 def test_kill_nine_leaves_no_orphan(keeper):
     process, ports = keeper(60, 60)

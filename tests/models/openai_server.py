@@ -31,6 +31,7 @@ class OpenAIServer(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     server: OpenAIServer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else the body waits 40 ms for the head to be acknowledged
 
     def do_GET(self) -> None:
         if self._admitted():

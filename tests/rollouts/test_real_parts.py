@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from shipped_banks import shipped
 
-from rsi.banks.generated import open_bank
 from rsi.hcp import load
 from rsi.registry.engine import open_database
 from rsi.registry.store import SqlStore
@@ -38,9 +38,9 @@ async def test_references_pass_and_silence_fails(name, tmp_path):
     provider, reasons = await probe("bubblewrap")
     if name == "shell" and provider is None:
         pytest.skip("; ".join(reasons))
-    bank = open_bank(ROOT / "task_banks" / name, b"s" * 32)
+    bank = shipped(name)
     harness = load(ROOT / "harness_configs" / name / "default.toml").harness()
-    tasks = [*bank.tasks("train")[:12], *bank.tasks("sealed")[:4]]
+    tasks = [*bank.tasks("train")[:6], *bank.tasks("sealed")[:2]]
     form = "```sh\n{}\n```" if name == "shell" else "<answer>{}</answer>"
     replies = {task.request: form.format(bank.key(task).reference) for task in tasks}
     pair = Pair(base="b", hcp=harness.document_digest)

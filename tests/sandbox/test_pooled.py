@@ -135,11 +135,11 @@ async def episodes(provider, n: int, at_once: int) -> tuple[str, list]:
 async def test_a_thousand_bubblewrap_episodes_leave_nothing():
     try:
         provider = Bubblewrap()
-        await episodes(provider, 8, 8)  # threads and their stacks are kept
+        await episodes(provider, 16, 16)  # threads and their stacks are kept
     except InfrastructureError as error:
         pytest.skip(str(error))
     stood, before = mounts(), (files(), children(), descriptors())
-    marker, seen = await episodes(provider, 1000, 8)
+    marker, seen = await episodes(provider, 1000, 16)
     assert len(seen) == 1000
     assert await gone(marker)
     assert (files(), children(), descriptors()) == before
