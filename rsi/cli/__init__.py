@@ -15,6 +15,7 @@ for module in (cycle, machine, pairs):
 app.add_typer(documents.app, name="hcp")
 app.add_typer(banks.app, name="bank")
 app.add_typer(contracts.app, name="contract")
+app.add_typer(contracts.gate, name="gate")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(review.app, name="review")
 app.add_typer(machine.model_app, name="model")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rsi.cli.cycle import DEMO, AsJson, ModelId, SettingsPath, load
+
 if TYPE_CHECKING:
     from rsi.gate.contract import Contract
 
@@ -65,6 +67,40 @@ def simulate(
     print(f"attempts: {found.attempts:.0f} on average, of at most {2 * tasks * draws}")
     if found.gain is not None:
         print(f"gain reported of the promoted: {found.gain:+.3f} on average")
+
+
+gate = typer.Typer(help="The gate.", no_args_is_help=True)
+
+
+@gate.callback()
+def _gate() -> None:
+    """The gate."""
+
+
+@gate.command()
+def calibrate(settings: SettingsPath = DEMO, model: ModelId = None, as_json: AsJson = False) -> None:
+    """Judge the champion against itself: the noise of the sealed tasks, and whether the contract can show what it asks.
+    Exit code 1 where it cannot."""
+    import asyncio
+
+    from rsi.cli.progress import Progress
+    from rsi.report.words import points
+    from rsi.wiring.calibrate import calibrate_gate
+    from rsi.wiring.models import fetch_embedded
+    from rsi.wiring.run import settle
+
+    with Progress() as progress:
+        chosen = settle(load(settings, None, model), progress.say)
+        fetch_embedded(chosen.model, progress.say)
+        found = asyncio.run(calibrate_gate(chosen, progress.say, progress))
+    if as_json:
+        print(found.model_dump_json())
+    else:
+        print(f"the champion against itself: {points(found.difference)}")
+        for generation, gain in found.shown.items():
+            print(f"generation {generation}: a gain of {100 * gain:.0f} points is promoted four times of five")
+        print("\n".join(found.problems) or "the contract can show what it asks")
+    raise typer.Exit(1 if found.problems else 0)
 
 
 def _load(path: Path) -> "Contract":

@@ -73,6 +73,16 @@ def test_the_ledger_of_a_run_is_whole_and_anchored(world):
 
 
 @pytest.mark.slow
+def test_the_champion_is_judged_against_itself(world):
+    folder, settings, table, play, _ = world
+    arguments = ("gate", "calibrate", str(settings), "--model", f"scripted:{table}", "--json")
+    code, out, err = play(folder / "home", *arguments)
+    found = json.loads(out)
+    assert code == 1 and found["difference"]["value"] == 0, err
+    assert "never differ" in found["problems"][0]  # a scripted model always does the same
+
+
+@pytest.mark.slow
 def test_lineage_compare_and_rollback(world):
     folder, settings, _, play, _ = world
     home = folder / "home"
