@@ -78,8 +78,9 @@ def test_the_champion_is_judged_against_itself(world):
     arguments = ("gate", "calibrate", str(settings), "--model", f"scripted:{table}", "--json")
     code, out, err = play(folder / "home", *arguments)
     found = json.loads(out)
-    assert code == 1 and found["difference"]["value"] == 0, err
-    assert "never differ" in found["problems"][0]  # a scripted model always does the same
+    assert code == (1 if found["problems"] else 0), err
+    assert found["difference"]["low"] <= 0 <= found["difference"]["high"] and found["difference"]["n"] > 60
+    assert found["shown"]["20"] > found["shown"]["1"] > 0
 
 
 @pytest.mark.slow

@@ -99,9 +99,9 @@ async def test_a_killed_look_resumes_what_it_owes_and_judges_alike(url, tmp_path
     assert len(Looks(database).of("main")) == 1, "the look is recorded before it is scored"
     verdict = await gate(url, second)
     assert not set(first.played) & set(second.played)
-    assert len(first.played) + len(second.played) == 2 * 21  # of 26 tasks a fifth is held back
+    assert len(first.played) + len(second.played) == 2 * 23  # of 26 tasks 3 are held back
     assert len(Looks(database).of("main")[0].attempts) == 4 * 26  # at most
-    assert SqlStore(database).counts("gen1/gate")[0] == 2 * 21
+    assert SqlStore(database).counts("gen1/gate")[0] == 2 * 23
     undisturbed = await gate(f"sqlite:///{tmp_path}/undisturbed.db", Chance())
     assert verdict == undisturbed
 
