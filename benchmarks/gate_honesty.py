@@ -13,7 +13,7 @@ from rsi.gate.simulate import Simulation, World, spends
 
 EFFECTS = (0.0, 0.05, 0.1, 0.2)
 TAU, CHUNKS, ENOUGH = 0.05, 40, 200  # promoted verdicts, below which no goal is set
-VERDICTS = {"quick": {0.05: 200, 0.1: 80, 0.2: 80}, "full": {0.0: 20_000, 0.05: 8000, 0.1: 3000, 0.2: 3000}}
+VERDICTS = {"quick": {0.05: 800, 0.1: 240, 0.2: 240}, "full": {0.0: 20_000, 0.05: 8000, 0.1: 3000, 0.2: 3000}}
 
 
 def promoted(gain: float, each: int, chunk: int) -> list[tuple[float, bool, float]]:
