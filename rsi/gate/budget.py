@@ -13,6 +13,6 @@ def allot(earlier: Sequence[Look], budget: float, horizon: int) -> tuple[float, 
     spent: after n looks a share of (1 - 1/horizon)^n is left.
 
     The smallest budget that any look of the lineage was opened under holds for good: later contracts may tighten it."""
-    budget = min([budget, *(look.budget for look in earlier)])
+    budget = min([budget, *(look.budget for look in earlier if look.budget)])  # 0: from before there were budgets
     spent = fsum(look.alpha for look in earlier)
     return max(0.0, budget - spent) / horizon, spent, budget

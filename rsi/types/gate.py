@@ -19,12 +19,13 @@ class Look(Record):
     champion: str
     candidate: str
     contract: str
-    shard_looks: int = 1  # at one sealed shard, as the contract allows
     sealed: str  # digest of the sealed shard
     attempts: tuple[str, ...]  # owed at most: "run seed/purpose/pair/task/draw", which decides the seeds
-    alpha: float = 0.0  # the chance of a false promotion that this look may spend
-    spent: float = 0.0  # by the lineage's earlier looks
-    budget: float = 0.0  # of the lineage, for good
+    # Left out where they have their defaults, so that the looks of older records keep their digests.
+    alpha: float = Field(0.0, exclude_if=lambda v: v == 0)  # the chance of a false promotion that it may spend
+    spent: float = Field(0.0, exclude_if=lambda v: v == 0)  # by the lineage's earlier looks
+    budget: float = Field(0.0, exclude_if=lambda v: v == 0)  # of the lineage, for good
+    shard_looks: int = Field(1, exclude_if=lambda v: v == 1)  # at one sealed shard, as the contract allows
 
 
 class ClauseResult(Record):
