@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from benchmarks.reader import Reader
-from benchmarks.report import Figure, Goal, finish, quick
+from benchmarks.report import Figure, Goal, finish, quick, share
 from rsi.banks.generated import GeneratedBank, open_bank
 from rsi.config import project_root
-from rsi.figures import wilson
 from rsi.hcp import load
 from rsi.rollouts.episode import Parts, play
 from rsi.rollouts.record import make_spec
@@ -47,16 +46,11 @@ async def converse(bank: GeneratedBank, tasks: Sequence[Task], harness: HarnessC
     return [await play(job, parts) for job in jobs]
 
 
-def rate(name: str, passes: int, n: int) -> Figure:
-    found = wilson(passes, n)
-    return Figure(name, found.value, "rate", n, found.low, found.high)
-
-
 def figures(arm: str, attempts: Sequence[Attempt]) -> list[Figure]:
     scores = [attempt.score for attempt in attempts if attempt.score is not None]
     assert len(scores) == len(attempts), [attempt.error for attempt in attempts if attempt.score is None][:1]
     made = [
-        rate(
+        share(
             f"{arm}: turns {first}-{last}",
             round(sum(sum(score.parts[first - 1 : last]) for score in scores)),
             (last - first + 1) * len(scores),
@@ -64,8 +58,8 @@ def figures(arm: str, attempts: Sequence[Attempt]) -> list[Figure]:
         for first, last in BANDS
     ]
     ends = Counter(attempt.termination for attempt in attempts)
-    made.append(rate(f"{arm}: conversations passed", sum(score.passed for score in scores), len(scores)))
-    return [*made, rate(f"{arm}: ended by a full window", ends[Termination.CONTEXT], len(attempts))]
+    made.append(share(f"{arm}: conversations passed", sum(score.passed for score in scores), len(scores)))
+    return [*made, share(f"{arm}: ended by a full window", ends[Termination.CONTEXT], len(attempts))]
 
 
 async def measure(shards: int) -> list[Figure]:

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import ttest_1samp
 
-from benchmarks.gate_worlds import base_rates, contract, share, shared
-from benchmarks.report import Figure, Goal, finish, quick
-from rsi.gate.simulate import Simulation, World, spends
+from benchmarks.gate_worlds import base_rates, contract, shared
+from benchmarks.report import Figure, Goal, finish, quick, share
+from rsi.gate.budget import spends
+from rsi.gate.simulate import Simulation, World
 
 GENERATIONS, TAUS = 20, (0.0, 0.05, 0.1)
-LINEAGES = {"quick": 60, "full": 2000}
+LINEAGES = {"quick": 40, "full": 2000}
 CHUNKS = 40
 
 
@@ -28,7 +29,7 @@ def lineages(tau: float, each: int, chunk: int) -> list[tuple[bool, bool, bool]]
     for _ in range(each):
         any_of = [False, False, False]
         for generation in range(1, GENERATIONS + 1):
-            outcome = simulation.verdict(spends(contract(), generation), rng)
+            outcome = simulation.verdict(spends(contract().error, generation), rng)
             mean = outcome.all_tasks.mean()
             significant = mean > 0 and ttest_1samp(outcome.all_tasks, 0).pvalue < 0.05
             for i, promoted in enumerate((outcome.decision == "promote", mean > 0, significant)):

@@ -2,7 +2,8 @@
 power, and how long one judgement takes.
 
 The fixed design draws all its tasks, judges once at the same error, and holds nothing back; how many tasks it needs for
-the sequential rule's power at a gain of 10 points is read off its own simulated power curve.
+the sequential rule's power at a gain of 10 points is read off its own
+simulated power curve. Intervals of the ratios take that number as known.
 """
 
 import functools
@@ -12,12 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.gate_worlds import base_rates, contract, share, shared
-from benchmarks.report import Figure, Goal, finish, mean, quick
+from benchmarks.gate_worlds import base_rates, contract, shared
+from benchmarks.report import Figure, Goal, finish, mean, quick, share
+from rsi.gate.budget import spends
 from rsi.gate.contract import Contract
-from rsi.gate.evidence import Arm, Evidence
 from rsi.gate.judgement import Plan, weigh
-from rsi.gate.simulate import Outcome, Simulation, World, spends
+from rsi.gate.simulate import Outcome, Simulation, World
 
 EFFECTS = (-0.1, 0.0, 0.05, 0.1, 0.2)
 SIZES = (80, 120, 160, 200)  # tasks of the fixed design
@@ -35,7 +36,7 @@ def verdicts(chosen: Contract, world: World, generation: int, each: int, chunk: 
     """(promoted, attempts) of `each` verdicts."""
     rng = np.random.default_rng([11, generation, chunk])
     simulation = Simulation(chosen, world)
-    outcomes: list[Outcome] = [simulation.verdict(spends(chosen, generation), rng) for _ in range(each)]
+    outcomes: list[Outcome] = [simulation.verdict(spends(chosen.error, generation), rng) for _ in range(each)]
     return [(outcome.decision == "promote", outcome.attempts) for outcome in outcomes]
 
 
@@ -50,8 +51,8 @@ def power(name: str, rows: Sequence[tuple[bool, int]]) -> Figure:
 
 def cost(count: int, rows: dict[float, Sequence[tuple[bool, int]]]) -> list[Figure]:
     curve = [power("", drawn(fixed(), count, gain=0.1, tasks=tasks)).value for tasks in SIZES]
-    reached = power("", rows[0.1]).value
-    tasks = float(np.interp(reached, curve, SIZES))
+    reached = power("", rows[0.1])
+    fewest, tasks, most = (float(np.interp(p, curve, SIZES)) for p in (reached.low, reached.value, reached.high))
     attempts = tasks * 2 * World(()).draws
     each = [mean(f"attempts / fixed, gain {g:+g}", "x", [a / attempts for _, a in rows[g]]) for g in EFFECTS]
     overall = np.mean([figure.value for figure in each])
@@ -59,7 +60,7 @@ def cost(count: int, rows: dict[float, Sequence[tuple[bool, int]]]) -> list[Figu
     low, high = float(overall - spread), float(overall + spread)
     n = sum(figure.n for figure in each)
     return [
-        Figure("tasks of the fixed design", tasks, "tasks", count, min(SIZES), max(SIZES)),
+        Figure("tasks of the fixed design", tasks, "tasks", count, fewest, most),
         *each,
         Figure("attempts / fixed, mean of the effects", float(overall), "x", n, low, high),
     ]
@@ -68,18 +69,13 @@ def cost(count: int, rows: dict[float, Sequence[tuple[bool, int]]]) -> list[Figu
 def judging_time() -> Figure:
     """Milliseconds of one judgement over 200 tasks x 8 attempts an arm."""
     rng, world = np.random.default_rng(3), World(base_rates(), draws=8)
-    old, new = Simulation(contract(), world)._passes(rng)
-    labels, plan, times = [f"f{i % 40}" for i in range(200)], Plan(0.0025, (100, 200)), list[float]()
+    simulation, times = Simulation(contract(), world), list[float]()
+    old, new = simulation.passes(rng)
     for _ in range(31):
         begun = time.perf_counter()
-        weigh(contract(), Evidence(labels, [False] * 200, *map(_arm, (old, new))), plan, 2)
+        weigh(contract(), simulation.evidence(old, new, range(200)), Plan(0.0025, (100, 200)), 2)
         times.append((time.perf_counter() - begun) * 1e3)
     return mean("one judgement, 200 tasks x 8", "ms", times[1:])
-
-
-def _arm(passes: np.ndarray) -> Arm:
-    other = {"completion_tokens": np.full_like(passes, 20.0), "flags": np.zeros_like(passes)}
-    return Arm({"pass_rate": passes, **other}, {"pass_rate": 1.0, "completion_tokens": 128.0, "flags": 0.0})
 
 
 def main() -> int:

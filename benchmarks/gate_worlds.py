@@ -1,7 +1,7 @@
 """What the gate's benchmarks share: the contract that ships, worlds with the embedded model's base rates, both cores.
 
-The base rates (base_rates.json) are passes of 8 draws of each screened one-liner of the shell bank, by the embedded
-model under the bank's default document.
+The base rates (base_rates.json) are those of 34 families of the shell bank's one-liners, 8 to 16 draws each (379 in
+all), by the embedded model under the bank's default document.
 """
 
 import json
@@ -11,9 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.report import Figure
 from rsi.config import project_root
-from rsi.figures import wilson
 from rsi.gate.contract import Contract, load_contract
 
 T = TypeVar("T")
@@ -35,8 +33,3 @@ def shared(work: Callable[[int], Sequence[T]], chunks: int) -> list[T]:
     """`work(chunk)` of each chunk, in order, over both cores."""
     with ProcessPoolExecutor(WORKERS) as pool:
         return [item for found in pool.map(work, range(chunks)) for item in found]
-
-
-def share(name: str, passes: int, n: int) -> Figure:
-    found = wilson(passes, n)
-    return Figure(name, found.value, "rate", n, found.low, found.high)

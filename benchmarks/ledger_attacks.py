@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import Figure, Goal, finish, quick
+from benchmarks.report import Figure, Goal, finish, quick, share
 from benchmarks.review_attacks import REVIEWS
 from rsi.errors import RsiError
-from rsi.figures import wilson
 from rsi.gate.ledger import Anchor, Entry, append
 from rsi.ids import canonical, digest
 from rsi.registry import anchors
@@ -691,11 +690,6 @@ def untouched(victim: Victim) -> bool:
     )  # fmt: skip
 
 
-def share(name: str, hits: Sequence[bool]) -> Figure:
-    found = wilson(sum(hits), len(hits))
-    return Figure(name, found.value, "share", found.n, found.low, found.high)
-
-
 def main() -> int:
     quick(__doc__ or "")  # all of it is quick
     stopped, alarms = [], []
@@ -713,7 +707,10 @@ def main() -> int:
                 alarms.append(bool(outcome))
                 if outcome:
                     print(f"{honest.__name__.replace('_', ' '):50} FALSE ALARM: {outcome}"[:160])
-    figures = [share("attacks found or refused", stopped), share("false alarms on honest histories", alarms)]
+    figures = [
+        share("attacks found or refused", sum(stopped), len(stopped)),
+        share("false alarms on honest histories", sum(alarms), len(alarms)),
+    ]
     distinct = len({*ATTACKS, *SIGNED})
     figures.append(Figure("distinct attacks", distinct, "attacks", distinct, distinct, distinct))
     goals = [Goal(figures[0].name, at_least=1), Goal(figures[1].name, at_most=0), Goal("distinct attacks", at_least=30)]

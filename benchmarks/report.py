@@ -15,6 +15,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from rsi.figures import wilson
+
 _RESAMPLES = 4000
 
 
@@ -53,6 +55,12 @@ def quick(description: str, arguments: Sequence[str] | None = None) -> bool:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="end within 45 seconds, with wider intervals")
     return bool(parser.parse_args(arguments).quick)
+
+
+def share(name: str, hits: int, n: int) -> Figure:
+    """`hits` of `n`, with a Wilson interval."""
+    found = wilson(hits, n)
+    return Figure(name, found.value, "rate", n, found.low, found.high)
 
 
 def mean(name: str, unit: str, values: Sequence[float]) -> Figure:

@@ -21,7 +21,7 @@ from rsi.types import (
     UiStep,
 )
 
-SHARD = 0  # of the sealed split: generations count from 1, so no look ever takes it
+SHARD = 0  # of the sealed split: generations count from 1, so no look takes it (calibration does)
 
 
 class Bait:

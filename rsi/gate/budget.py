@@ -5,6 +5,7 @@ else. No generation, restart, rollback or new contract gives any of it back.
 from collections.abc import Sequence
 from math import fsum
 
+from rsi.gate.contract import Error
 from rsi.types import Look
 
 
@@ -16,3 +17,8 @@ def allot(earlier: Sequence[Look], budget: float, horizon: int) -> tuple[float, 
     budget = min([budget, *(look.budget for look in earlier if look.budget)])  # 0: from before there were budgets
     spent = fsum(look.alpha for look in earlier)
     return max(0.0, budget - spent) / horizon, spent, budget
+
+
+def spends(error: Error, generation: int) -> float:
+    """The error of the n-th generation's look, in a lineage that has had a look in each before."""
+    return error.lineage / error.horizon * (1 - 1 / error.horizon) ** (generation - 1)

@@ -5,9 +5,9 @@ from math import sqrt
 
 from scipy.special import stdtrit
 
+from rsi.gate.budget import spends
 from rsi.gate.contract import Clause, Contract
 from rsi.gate.evidence import Evidence
-from rsi.gate.simulate import spends
 from rsi.gate.statistics import mean_difference, standard_error
 from rsi.types import Rate, Record
 
@@ -31,7 +31,7 @@ def calibrate(contract: Contract, evidence: Evidence) -> Calibration:
     families = len(set(evidence.labels))
     error = standard_error(new - old, evidence.labels) / sqrt(kept) if families > 1 else 0.0
     difference = mean_difference(new - old, evidence.labels)
-    shown = {n: _shown(error, families, spends(contract, n)) for n in (1, contract.error.horizon)}
+    shown = {n: _shown(error, families, spends(contract.error, n)) for n in (1, contract.error.horizon)}
     return Calibration(difference=difference, shown=shown, problems=tuple(_problems(contract, evidence, error, shown)))
 
 

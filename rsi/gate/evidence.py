@@ -1,4 +1,4 @@
-"""Recorded attempts as tables of figures, one row a task: what judging works on. Pure; knows no contract.
+"""Recorded attempts as tables of figures, one row a task: what judging works on. Pure.
 
 An attempt lost to infrastructure is missing (NaN), never a failure.
 """
@@ -12,13 +12,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rsi.gate.contract import GAINS
 from rsi.gate.statistics import rate
 from rsi.types import Attempt, Budgets, Rate, Task
 
 Table = NDArray[np.float64]  # tasks x draws
 Case = Literal["finished", "worst", "best"]  # missing attempts left out, or counted against or for the candidate
 SHOWN = {"all": "all sealed tasks", "unseen_instances": "unseen instances", "unseen_families": "unseen families"}
-LOW_IS_BAD = ("pass_rate", "reward")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Evidence:
         of costs the most is the budget."""
         if case == "finished" or not self.lost:
             return self.champion.per_task(metric), self.candidate.per_task(metric)
-        gain, worst = metric in LOW_IS_BAD, case == "worst"
+        gain, worst = metric in GAINS, case == "worst"
         old = self.champion.most[metric] if gain == worst else 0.0
         new = 0.0 if gain == worst else self.candidate.most[metric]
         return self.champion.per_task(metric, old), self.candidate.per_task(metric, new)

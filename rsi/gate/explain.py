@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from rsi.gate.budget import spends
 from rsi.gate.contract import ENOUGH_FAMILIES, Clause, Contract
 from rsi.gate.evidence import SHOWN
-from rsi.gate.simulate import spends
 
 
 def explained(contract: Contract) -> list[str]:
@@ -17,7 +17,7 @@ def explained(contract: Contract) -> list[str]:
         f"It stops early for success, harm, or where a gain of {asked.worth:.0%} is out of reach.",
         f"{asked.held_back:.0%} of the tasks are held back: on them the gain of a promoted candidate is measured.",
         f"The chance that the lineage ever promotes a pair that is no better is at most {error.lineage:.0%}, over all "
-        f"its generations: look 1 may spend {spends(contract, 1):.2g}, look 20 may spend {spends(contract, 20):.2g}.",
+        f"its generations: look 1 may spend {spends(error, 1):.2g}, look 20 may spend {spends(error, 20):.2g}.",
         f"Where infrastructure took more than {1 - asked.min_completion_rate:.0%} of the attempts, or could have "
         "turned a clause, nothing is decided.",
     ]

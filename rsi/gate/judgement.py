@@ -63,17 +63,16 @@ def weigh(contract: Contract, evidence: Evidence, plan: Plan, batch: int) -> Jud
         return Judgement("reject", "end" if last else "harm", clauses)
     if last:
         return Judgement("reject" if False in held else "indecisive", "end", clauses)
-    for clause, result in binding:
-        stopped = _hopeless(clause, evidence, contract, plan, batch, nominal[-1]) if result.held is False else None
-        if clause.kind == "superiority" and stopped is not None:
+    for clause in [c for c, result in binding if c.kind == "superiority" and result.held is False]:
+        if (stopped := _hopeless(clause, evidence, contract, plan, batch, nominal[-1])) is not None:
             return Judgement("reject", stopped, clauses, _SAYS[stopped])
     return Judgement(None, "end", clauses)
 
 
 def cheating(contract: Contract, evidence: Evidence) -> str:
     """Why a clause that allows none of something fails on these tasks; empty where none does."""
-    found = [(c, decide(c, evidence, Levels())) for c in contract.clause if c.kind == "zero" and c.binding]
-    return "; ".join(f"{result.name}: {result.reason}" for _, result in found if result.held is False)
+    found = [decide(c, evidence, Levels()) for c in contract.clause if c.kind == "zero" and c.binding]
+    return "; ".join(f"{result.name}: {result.reason}" for result in found if result.held is False)
 
 
 _SAYS: dict[Stopped, str] = {

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rsi.figures import wilson
+from rsi.gate.budget import spends
 from rsi.gate.contract import Contract
 from rsi.gate.evidence import Arm, Evidence, Table
 from rsi.gate.judgement import Plan, batches, weigh
@@ -58,11 +59,11 @@ class Simulation:
 
     def verdict(self, alpha: float, rng: np.random.Generator) -> Outcome:
         """Judge a candidate with an error of `alpha`."""
-        old, new = self._passes(rng)
+        old, new = self.passes(rng)
         plan, used = Plan(alpha, self._ends), list[int]()
         for batch, part in enumerate(self._parts, 1):
             used += part
-            found = weigh(self.contract, self._evidence(old, new, used), plan, batch)
+            found = weigh(self.contract, self.evidence(old, new, used), plan, batch)
             if found.decision is not None:
                 break
         gain = None
@@ -74,7 +75,7 @@ class Simulation:
         attempts = 2 * self.world.draws * len(used)
         return Outcome(found.decision or "indecisive", batch, attempts, gain, differences)
 
-    def _passes(self, rng: np.random.Generator) -> tuple[Table, Table]:
+    def passes(self, rng: np.random.Generator) -> tuple[Table, Table]:
         """Passes of champion and candidate: tasks x draws of 0 and 1."""
         w = self.world
         family = np.arange(w.tasks) % w.families
@@ -88,7 +89,8 @@ class Simulation:
         new = rng.random(shape) < (base + difference / 2)[:, None]
         return old.astype(float), new.astype(float)
 
-    def _evidence(self, old: Table, new: Table, used: Sequence[int]) -> Evidence:
+    def evidence(self, old: Table, new: Table, used: Sequence[int]) -> Evidence:
+        """What a judgement sees of the tasks `used`."""
         facts = {"canary_passes": 0.0, "sealed_leaks": 0.0, "replay_gap": 0.0, "sampler_learner_gap": 0.0}
         labels = [self._labels[i] for i in used]
         champion, candidate = (_arm(table[used]) for table in (old, new))
@@ -99,12 +101,6 @@ def _arm(passes: Table) -> Arm:
     like = {name: np.full_like(passes, TOKENS) for name in ("completion_tokens", "prompt_tokens", "turns", "seconds")}
     figures = {"pass_rate": passes, "reward": passes, "flags": np.zeros_like(passes), **like}
     return Arm(figures, {"pass_rate": 1.0, "reward": 1.0, "flags": 0.0, **dict.fromkeys(like, 100.0)})
-
-
-def spends(contract: Contract, generation: int) -> float:
-    """The error that the look of a lineage's n-th generation may spend, where each had its look."""
-    error = contract.error
-    return error.lineage / error.horizon * (1 - 1 / error.horizon) ** (generation - 1)
 
 
 class Simulated(Record):
@@ -118,7 +114,7 @@ class Simulated(Record):
 def simulated(contract: Contract, world: World, generation: int, verdicts: int, seed: int = 0) -> Simulated:
     """Judge `verdicts` candidates at a generation's error."""
     rng, simulation = np.random.default_rng(seed), Simulation(contract, world)
-    found = [simulation.verdict(spends(contract, generation), rng) for _ in range(verdicts)]
+    found = [simulation.verdict(spends(contract.error, generation), rng) for _ in range(verdicts)]
     gains = [outcome.gain.value for outcome in found if outcome.gain is not None]
     return Simulated(
         promoted=wilson(sum(outcome.decision == "promote" for outcome in found), verdicts),

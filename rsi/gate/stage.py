@@ -12,6 +12,7 @@ from rsi.errors import UserError
 from rsi.gate.attribution import two_by_two
 from rsi.gate.binding import check_bound
 from rsi.gate.budget import allot
+from rsi.gate.certified import looked_at
 from rsi.gate.contract import Contract
 from rsi.gate.evidence import Evidence, gather, tabled
 from rsi.gate.judgement import Judgement, Plan, batches, cheating, weigh
@@ -45,19 +46,21 @@ async def judge(
     UserError where the contract is of another bank, the bank has no sealed tasks, or the candidate has another base.
     """
     if candidate.pair == scene.champion:
-        return _unseen("reject", "nothing changed")
+        return _without_look("reject", "nothing changed")
     if candidate.pair.base != scene.champion.base:
         raise UserError("candidate and champion have different bases; a lineage has one base: start another lineage")
     bound, sampled = contract.evaluation.temperature, candidate.harness.sampling.temperature
     if bound is not None and bound != sampled:
-        return _unseen(
+        return _without_look(
             "reject", f"the contract asks for temperature {bound:g}, the candidate's document has {sampled:g}"
         )
     tasks = sealed_tasks(scene, contract, settings)
     earlier = [look for look in book.of(scene.lineage) if look.generation < scene.generation]
     alpha, spent, budget = allot(earlier, contract.error.lineage, contract.error.horizon)
     if alpha < 1e-12:
-        return _unseen("indecisive", f"the lineage has spent its error budget of {budget:g}; start another lineage")
+        return _without_look(
+            "indecisive", f"the lineage has spent its error budget of {budget:g}; start another lineage"
+        )
     cells, draws = _cells(scene, candidate), max(settings.draws, contract.evaluation.draws)
     purpose = f"gen{scene.generation}/gate"
     look = Look(
@@ -179,17 +182,14 @@ def _gain(evidence: Evidence) -> Rate:
     return mean_difference(new - old, evidence.labels)
 
 
-def _unseen(decision: Decision, reason: str) -> Verdict:
+def _without_look(decision: Decision, reason: str) -> Verdict:
     """A verdict without a look."""
     return Verdict(decision=decision, look="", clauses=(), rates={}, two_by_two={}, reasons=(reason,))
 
 
 def sealed_tasks(scene: Scene, contract: Contract, settings: GateSettings) -> tuple[Task, ...]:
-    """The first tasks of the generation's sealed shard: unseen instances of open families, then unseen families."""
-    shard = scene.bank.tasks("sealed", scene.generation)
-    instances = [task for task in shard if not task.held_out][: settings.seen_instances]
-    families = [task for task in shard if task.held_out][: settings.unseen_families]
-    tasks = (*instances, *families)
+    """What the look takes of the generation's sealed shard. UserError where that is nothing, or of another bank."""
+    tasks = tuple(looked_at(scene.bank, scene.generation, settings))
     if not tasks:
         raise UserError("the bank has no sealed tasks, so nothing can be promoted; give it a sealed split")
     check_bound(contract, bank=tasks[0].bank)

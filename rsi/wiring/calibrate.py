@@ -1,13 +1,12 @@
 """`rsi gate calibrate`: the champion against itself, on a sealed shard that no generation is judged on."""
 
 from rsi.config import RunSettings
+from rsi.gate.bait import SHARD
 from rsi.gate.calibrate import Calibration, calibrate
 from rsi.gate.certified import Certified, looked_at, quarantine
 from rsi.gate.evidence import gather, tabled
 from rsi.hcp.document import parse
 from rsi.wiring.run import Progress, Say, open_run
-
-SHARD = 0  # generations count from 1
 
 
 async def calibrate_gate(settings: RunSettings, say: Say, progress: Progress) -> Calibration:

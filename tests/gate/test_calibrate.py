@@ -14,7 +14,7 @@ EQUAL = {"name": "no worse", "kind": "non_inferiority", "margin": 0.02}
 def evidence(tasks: int, draws: int) -> Evidence:
     contract = Contract.model_validate({"version": 1, "name": "t", "clause": [GAIN]})
     simulation = Simulation(contract, World((0.3, 0.6, 0.8), tasks=tasks, draws=draws))
-    return simulation._evidence(*simulation._passes(np.random.default_rng(4)), list(range(tasks)))
+    return simulation.evidence(*simulation.passes(np.random.default_rng(4)), list(range(tasks)))
 
 
 def test_margins_within_the_noise_and_too_few_tasks_are_told():
