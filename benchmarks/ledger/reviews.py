@@ -1,4 +1,4 @@
-"""Attacks on approvals, for benchmarks/ledger_attacks.py: a forged one is found, one that may not count does not."""
+"""Attacks on approvals: a forged one is found, one that may not count does not."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from rsi.registry.reviews import Reviews
 from rsi.types import Look, ReviewDecision, ReviewRequest, Verdict
 
 if TYPE_CHECKING:
-    from benchmarks.ledger_attacks import Faults, Victim
+    from benchmarks.ledger.victim import Faults, Victim
 
 PAIR = "the candidate's pair"
 ASKED = ReviewRequest(
@@ -133,7 +133,7 @@ def candidate_promoted_that_people_rejected(v: "Victim") -> "Faults":
     return v.verify()
 
 
-REVIEWS = (
+ATTACKS = (
     rejection_turned_into_an_approval, approval_turned_to_another_subject, request_changed_under_its_approval,
     rejection_cut_off, approval_inserted, approval_copied_from_another_lineage, approval_of_another_digest,
     approval_of_another_request, one_person_twice, approval_after_a_rejection, expired_approval,

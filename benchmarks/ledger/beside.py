@@ -1,0 +1,143 @@
+"""Anchor, clock, and the rows beside the ledger."""
+
+import time
+
+from benchmarks.ledger.victim import (
+    LOOKS,
+    SECOND,
+    STRANGER,
+    THIRD,
+    Attack,
+    Faults,
+    Victim,
+    look,
+)
+from rsi.errors import RsiError
+from rsi.gate.ledger import Anchor, Entry, append
+from rsi.registry import anchors
+
+
+def anchor_deleted(v: Victim) -> Faults:
+    anchors.anchor_file(v.database.anchors, "main").unlink()
+    return v.verify()
+
+
+def anchor_damaged(v: Victim) -> Faults:
+    anchors.anchor_file(v.database.anchors, "main").write_text("{")
+    return v.verify()
+
+
+def anchor_of_another_lineage(v: Victim) -> Faults:
+    v.anchor(Anchor(lineage="other", seq=6, hash=v.entries()[-1].hash))
+    return v.verify()
+
+
+def anchor_rolled_back_with_the_chain(v: Victim) -> Faults:
+    """Chain and anchor cut off together; the rows are left."""
+    return v.rewrite(v.entries()[:3], move_anchor=True)
+
+
+def everything_rolled_back_but_the_second_anchor(v: Victim) -> Faults:
+    """Store and file restored from an older copy; MLflow's tag knows more."""
+    entries = v.entries()
+    tag = Anchor(lineage="main", seq=entries[-1].seq, hash=entries[-1].hash)
+    v.rewrite(entries[:3], move_anchor=True)
+    truncate_with_rows_only(v)
+    return v.ledger.verify("main", tag)
+
+
+def truncate_with_rows_only(v: Victim) -> Faults:
+    return v.sql(
+        "DELETE FROM promotions WHERE kind = 'promotion'",
+        f"DELETE FROM verdicts WHERE look = '{LOOKS[1].digest}'",
+        f"DELETE FROM looks WHERE digest = '{LOOKS[1].digest}'",
+    )
+
+
+def clock_moved_back_in_the_chain(v: Victim) -> Faults:
+    entries = v.entries()
+    early = Entry.model_validate({**entries[-1].model_dump(), "seq": 7, "kind": "review", "body": "{}", "at": 1.0,
+                                  "previous": entries[-1].hash})  # fmt: skip
+    return v.rewrite([*entries, early.model_copy(update={"hash": early.computed()})])
+
+
+def entry_of_the_future(v: Victim) -> Faults:
+    entries = v.entries()
+    return v.rewrite([*entries, append(entries[-1], "main", "review", "{}", time.time() + 86400)])
+
+
+def verdict_row_edited(v: Victim) -> Faults:
+    return v.sql(f"UPDATE verdicts SET decision = 'promote' WHERE look = '{LOOKS[1].digest}'")
+
+
+def verdict_row_edited_and_promoted(v: Victim) -> Faults:
+    """The forged decision is used before anyone looks: the promotion must be refused too."""
+    found = verdict_row_edited(v)
+    try:
+        v.champions.promote("main", THIRD.pair.digest, LOOKS[1].digest)
+    except RsiError:
+        return found
+    return []
+
+
+def verdict_row_deleted(v: Victim) -> Faults:
+    return v.sql(f"DELETE FROM verdicts WHERE look = '{LOOKS[1].digest}'")
+
+
+def verdict_row_forged(v: Victim) -> Faults:
+    forged = look(3, SECOND, STRANGER)
+    v.looks.open(forged)
+    return v.sql(f"INSERT INTO verdicts VALUES ('{forged.digest}', 'promote', 0.0, '{{}}')")
+
+
+def look_row_edited(v: Victim) -> Faults:
+    return v.sql(f"UPDATE looks SET candidate = '{STRANGER.pair.digest}' WHERE generation = 1")
+
+
+def look_row_deleted_for_another_try(v: Victim) -> Faults:
+    return v.sql(f"DELETE FROM verdicts WHERE look = '{LOOKS[1].digest}'", "DELETE FROM looks WHERE generation = 2")
+
+
+def look_budget_edited(v: Victim) -> Faults:
+    return v.sql("UPDATE looks SET body = replace(body, '\"alpha\":0.01', '\"alpha\":0.0')")
+
+
+def promotion_row_forged(v: Victim) -> Faults:
+    return v.sql(
+        f"INSERT INTO promotions VALUES (9, 'main', '{THIRD.pair.digest}', '{SECOND.pair.digest}', 'promotion', "
+        f"'{LOOKS[1].digest}', 'the verdict on this look', 0.0)"
+    )
+
+
+def promotion_row_edited(v: Victim) -> Faults:
+    return v.sql(f"UPDATE promotions SET pair = '{THIRD.pair.digest}' WHERE kind = 'promotion'")
+
+
+def promotion_row_deleted(v: Victim) -> Faults:
+    return v.sql("DELETE FROM promotions WHERE kind = 'promotion'")
+
+
+def champion_document_swapped(v: Victim) -> Faults:
+    return v.sql(f"UPDATE pairs SET body = replace(body, 'a1''', 'evil''') WHERE pair = '{SECOND.pair.digest}'")
+
+
+ATTACKS: tuple[Attack, ...] = (
+    anchor_deleted,
+    anchor_damaged,
+    anchor_of_another_lineage,
+    anchor_rolled_back_with_the_chain,
+    everything_rolled_back_but_the_second_anchor,
+    clock_moved_back_in_the_chain,
+    entry_of_the_future,
+    verdict_row_edited,
+    verdict_row_edited_and_promoted,
+    verdict_row_deleted,
+    verdict_row_forged,
+    look_row_edited,
+    look_row_deleted_for_another_try,
+    look_budget_edited,
+    promotion_row_forged,
+    promotion_row_edited,
+    promotion_row_deleted,
+    champion_document_swapped,
+)
