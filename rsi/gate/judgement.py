@@ -37,7 +37,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Weighed:
     """`decision` is None where another batch is to be drawn."""
 
     decision: Decision | None
@@ -46,7 +46,7 @@ class Judgement:
     why: str = ""
 
 
-def weigh(contract: Contract, evidence: Evidence, plan: Plan, batch: int) -> Judgement:
+def weigh(contract: Contract, evidence: Evidence, plan: Plan, batch: int) -> Weighed:
     """Judge after batch `batch` (from 1) of the plan; `evidence` holds the tasks of all batches so far."""
     nominal = nominal_levels(plan.alpha, plan.fractions)
     levels = _levels(contract, evidence, nominal[batch - 1], len(plan.ends))
@@ -56,17 +56,17 @@ def weigh(contract: Contract, evidence: Evidence, plan: Plan, batch: int) -> Jud
     last, enough = batch == len(plan.ends), evidence.finished >= contract.evaluation.min_completion_rate
     lost = f"only {evidence.finished:.0%} of the attempts finished, infrastructure took the rest"
     if last and not enough:
-        return Judgement("indecisive", "end", clauses, lost)
+        return Weighed("indecisive", "end", clauses, lost)
     if enough and held and all(held):
-        return Judgement("promote", "end" if last else "success", clauses)
+        return Weighed("promote", "end" if last else "success", clauses)
     if any(r.held is False and c.kind in ("zero", "veto") for c, r in binding):
-        return Judgement("reject", "end" if last else "harm", clauses)
+        return Weighed("reject", "end" if last else "harm", clauses)
     if last:
-        return Judgement("reject" if False in held else "indecisive", "end", clauses)
+        return Weighed("reject" if False in held else "indecisive", "end", clauses)
     for clause in [c for c, result in binding if c.kind == "superiority" and result.held is False]:
         if (stopped := _hopeless(clause, evidence, contract, plan, batch, nominal[-1])) is not None:
-            return Judgement("reject", stopped, clauses, _SAYS[stopped])
-    return Judgement(None, "end", clauses)
+            return Weighed("reject", stopped, clauses, _SAYS[stopped])
+    return Weighed(None, "end", clauses)
 
 
 def cheating(contract: Contract, evidence: Evidence) -> str:

@@ -1,8 +1,8 @@
 """Verdicts on worlds whose truth is known, by the very function that judges: power, cost and error of a contract.
 
 The worlds: families with base rates, tasks within families, attempts within tasks. A candidate's true gain on a task is
-`gain` plus a difference of standard deviation `tau`, half of whose variance is shared by the family; it is symmetric
-about `gain`, so the population's mean gain is `gain` exactly. Pure.
+`gain` plus a difference of standard deviation `tau` (less where a rate near 0 or 1 leaves no room), half of whose
+variance is shared by the family; it is symmetric about `gain`, so the population's mean gain is `gain` exactly. Pure.
 """
 
 from collections.abc import Sequence

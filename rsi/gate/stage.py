@@ -15,7 +15,7 @@ from rsi.gate.budget import allot
 from rsi.gate.certified import looked_at
 from rsi.gate.contract import Contract
 from rsi.gate.evidence import Evidence, gather, tabled
-from rsi.gate.judgement import Judgement, Plan, batches, cheating, weigh
+from rsi.gate.judgement import Plan, Weighed, batches, cheating, weigh
 from rsi.gate.statistics import ARMS, mean_difference
 from rsi.ids import digest
 from rsi.ports import LookBook, Scene
@@ -62,7 +62,6 @@ async def judge(
             "indecisive", f"the lineage has spent its error budget of {budget:g}; start another lineage"
         )
     cells, draws = _cells(scene, candidate), max(settings.draws, contract.evaluation.draws)
-    purpose = f"gen{scene.generation}/gate"
     look = Look(
         lineage=scene.lineage,
         generation=scene.generation,
@@ -70,7 +69,9 @@ async def judge(
         candidate=candidate.pair.digest,
         contract=contract.digest,
         sealed=digest([task.digest for task in tasks]),
-        attempts=owed(tasks, [pair for pair, _ in cells.values()], draws, f"seed{scene.seed}/{purpose}"),
+        attempts=owed(
+            tasks, [pair for pair, _ in cells.values()], draws, f"seed{scene.seed}/{_purpose(scene.generation)}"
+        ),
         alpha=alpha,
         spent=spent,
         budget=budget,
@@ -114,7 +115,7 @@ class _Hearing:
 
     async def _draw(self, name: str, tasks: Sequence[Task]) -> Sequence[Sequence[Attempt]]:
         pair, harness = self._cells[name]
-        groups = await self._scene.draw(tasks, pair, harness, self._draws, f"gen{self._look.generation}/gate")
+        groups = await self._scene.draw(tasks, pair, harness, self._draws, _purpose(self._look.generation))
         self._attempts += [attempt for group in groups for attempt in group]
         return groups
 
@@ -122,7 +123,7 @@ class _Hearing:
         old, new = (tabled(arms[name], self._cells[name][1].budgets) for name in (ARMS[0], ARMS[3]))
         return gather(tasks, old, new, self._candidate.specialist, self._candidate.facts)
 
-    def _verdict(self, evidence: Evidence, found: Judgement, count: tuple[int, int]) -> Verdict:
+    def _verdict(self, evidence: Evidence, found: Weighed, count: tuple[int, int]) -> Verdict:
         reasons = [f"{_WORD[clause.held]}: {clause.name}: {clause.reason}" for clause in found.clauses]
         if lost := evidence.regressions():
             named = ", ".join(f"{family} ({number})" for family, number in sorted(lost.items()))
@@ -194,6 +195,10 @@ def sealed_tasks(scene: Scene, contract: Contract, settings: GateSettings) -> tu
         raise UserError("the bank has no sealed tasks, so nothing can be promoted; give it a sealed split")
     check_bound(contract, bank=tasks[0].bank)
     return tasks
+
+
+def _purpose(generation: int) -> str:
+    return f"gen{generation}/gate"
 
 
 def owed(tasks: Sequence[Task], pairs: Sequence[Pair], draws: int, purpose: str) -> tuple[str, ...]:
