@@ -20,6 +20,7 @@ from rsi.sandbox import seccomp
 PATH = "/usr/bin:/bin"
 BINDS, MASKS = (Path("/usr"), Path("/etc/alternatives")), (Path("/usr/local"),)
 _OLDEST = (0, 8)  # the first with --disable-userns
+SETPRIV = "/usr/bin/setpriv"  # gives up root, where there is any
 _NEEDED = ("bash", "timeout")
 _TOOLS = (
     *_NEEDED,
@@ -113,8 +114,9 @@ def tools() -> dict[str, str]:
 
 
 def missing_tools() -> tuple[str, ...]:
-    """What the supervisor cannot do without, and /usr/bin lacks."""
-    return tuple(name for name in _NEEDED if name not in tools())
+    """What a sandbox cannot do without, and /usr/bin lacks."""
+    drop = ("setpriv",) if must_drop() and not Path(SETPRIV).exists() else ()
+    return (*(name for name in _NEEDED if name not in tools()), *drop)
 
 
 @functools.cache
