@@ -15,7 +15,7 @@ from rsi.sandbox import host, seccomp
 from rsi.sandbox.host import MASKS, PATH
 
 NOBODY = 65534  # real root becomes this user before bubblewrap starts: a sandbox of real root can write /proc/sys
-# By a program: with Popen's own `user` Python forks, and copies the tables of all this process's memory, 7 ms for 150 MB.
+# By a program: with Popen's own `user` Python forks, and copies this process's memory tables, 7 ms for 150 MB.
 _DROP = (host.SETPRIV, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
 _INSIDE = "1000"  # the uid and gid that the sandbox sees
 # The supervisor is process 1 of the sandbox, so nothing inside can signal it, and runs a copy of bash that nobody may
