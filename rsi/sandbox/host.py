@@ -21,7 +21,7 @@ PATH = "/usr/bin:/bin"
 BINDS, MASKS = (Path("/usr"), Path("/etc/alternatives")), (Path("/usr/local"),)
 _OLDEST = (0, 8)  # the first with --disable-userns
 SETPRIV = "/usr/bin/setpriv"  # gives up root, where there is any
-_NEEDED = ("bash", "timeout")
+_NEEDED = ("bash",)
 _TOOLS = (
     *_NEEDED,
     "cat",

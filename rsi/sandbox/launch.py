@@ -18,20 +18,22 @@ NOBODY = 65534  # real root becomes this user before bubblewrap starts: a sandbo
 # By a program: with Popen's own `user` Python forks, and copies this process's memory tables, 7 ms for 150 MB.
 _DROP = (host.SETPRIV, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
 _INSIDE = "1000"  # the uid and gid that the sandbox sees
-# The supervisor is process 1 of the sandbox, so nothing inside can signal it, and runs a copy of bash that nobody may
-# read, so nothing inside can trace it or open its descriptors. It keeps no limits of its own: it can always fork.
-# After a timeout, or where it could not even start a command, it ends every process and waits for
-# that: a bomb, or what left its group.
+# The supervisor is process 1 of the sandbox, so nothing inside can end it, and runs a copy of bash that nobody may
+# read, so nothing inside can trace it or open its descriptors. It keeps no limits of its own: it can always fork. The
+# host keeps the time and kills its children; after a killed command, or one that could not fork (254), it ends every
+# process and waits for that: a bomb, or what left its group. It traps INT, or bash would end itself after a command
+# that died of one.
 # Arguments: the status descriptor, the limits of a command, then descriptors to close.
 SUPERVISOR = r"""
 status=$1 limits=$2; shift 2
 for fd in "$@"; do exec {fd}<&-; done
 exec {errors}>&2 2>/dev/null
+trap : INT
 printf 'ready\n' >&"$status"
-while IFS= read -r -d '' nonce && IFS= read -r -d '' seconds && IFS= read -r -d '' command; do
-    (ulimit $limits; exec timeout -k 1 "$seconds" bash -c "$command") </dev/null 2>&"$errors" {status}>&- {errors}>&-
+while IFS= read -r -d '' nonce && IFS= read -r -d '' command; do
+    (ulimit $limits; exec bash -c "$command") </dev/null 2>&"$errors" {status}>&- {errors}>&-
     code=$?
-    case $code in 124 | 125 | 137) while kill -KILL -1; do :; done ;; esac
+    case $code in 137 | 254) while kill -KILL -1; do :; done ;; esac
     printf '%s %s\n' "$nonce" "$code" >&"$status"
 done
 """

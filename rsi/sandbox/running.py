@@ -12,7 +12,6 @@ import secrets
 import select
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -24,7 +23,7 @@ from rsi.sandbox.output import CHUNK, Output
 
 T = TypeVar("T")
 _START = 20.0  # seconds; a start takes 0.02 s on an idle machine
-_GRACE = 1.8  # `timeout -k 1` has ended everything one second after its time; then the whole sandbox is killed
+_KILLS, _BETWEEN = 20, 0.2  # how often what outlives its time is killed, seconds apart; then the whole sandbox is
 _STRAGGLE = 25  # looks, 10 ms apart, until what still runs counts as left running
 _END = 10.0  # seconds for killed processes to be gone; a millisecond is usual
 _LONGEST = 128 * 1024 - 1  # bytes of one argument that Linux takes
@@ -85,7 +84,7 @@ class BubblewrapSandbox:
 
     async def exec(self, command: str, timeout: float, limit: int = 100_000) -> ExecResult:
         """See rsi.ports.Sandbox. A command that times out ends every process of the sandbox, earlier ones' background
-        processes included. A command that stops even its timer ends the sandbox: that is the command's doing, so later
+        processes included. A command whose processes do not end ends the sandbox: that is the command's doing, so later
         commands exit 137 at once, and `get` still works."""
         text = command.encode(errors="replace")
         async with self._turn:
@@ -97,13 +96,12 @@ class BubblewrapSandbox:
             return await self._run(text, timeout, limit)
 
     async def _run(self, command: bytes, timeout: float, limit: int) -> ExecResult:
-        loop, begun = asyncio.get_running_loop(), time.monotonic()
+        loop = asyncio.get_running_loop()
         out, err = Output(self._started.stdout, limit), Output(self._started.stderr, limit)
         for output in (out, err):
             loop.add_reader(output.fd, output.pull)
         try:
-            code = await asyncio.wait_for(self._ask(command, timeout), timeout + _GRACE)
-            timed_out = code in (_TIMED_OUT, _KILLED) and time.monotonic() - begun >= timeout
+            code, timed_out = await self._timed(command, max(timeout, 0.01))
         except TimeoutError:
             self._ended, code, timed_out = "a command outlived its timeout", _KILLED, True
             self._kill_now()
@@ -120,17 +118,31 @@ class BubblewrapSandbox:
         cut = max(out.total, err.total) > limit
         return ExecResult(_TIMED_OUT if timed_out else code, out.text, err.text, timed_out, cut)
 
-    async def _ask(self, command: bytes, timeout: float) -> int:
-        """Hand a command to the supervisor and wait for its exit status."""
+    async def _timed(self, command: bytes, timeout: float) -> tuple[int, bool]:
+        """A command's exit status, and whether its time ran out. TimeoutError where it does not end even then."""
         nonce = secrets.token_hex(8).encode()
-        request = memoryview(b"%s\0%.3f\0%s\0" % (nonce, max(timeout, 0.01), command))
-        while request:
+        await self._send(b"%s\0%s\0" % (nonce, command))
+        with contextlib.suppress(TimeoutError):
+            return await asyncio.wait_for(self._answer(nonce), timeout), False
+        for _ in range(_KILLS):
+            for child in self._children():
+                self._kill_child(child)
+            with contextlib.suppress(TimeoutError):
+                code = await asyncio.wait_for(self._answer(nonce), _BETWEEN)
+                return code, code == _KILLED  # else it had just ended by itself
+        raise TimeoutError
+
+    async def _send(self, request: bytes) -> None:
+        left = memoryview(request)
+        while left:
             try:
-                request = request[os.write(self._started.stdin, request) :]
+                left = left[os.write(self._started.stdin, left) :]
             except BlockingIOError:  # the pipe is full: bash reads a byte at a time
                 await asyncio.sleep(0.002)
             except BrokenPipeError:
-                break
+                return
+
+    async def _answer(self, nonce: bytes) -> int:
         while line := await self._status.readline():
             if line.startswith(nonce + b" "):
                 return int(line[len(nonce) + 1 :])
@@ -157,14 +169,28 @@ class BubblewrapSandbox:
     async def _outliving(self) -> int:
         """How many processes run although no command does. Counted from outside, by the kernel's list of the children
         of process 1, to which orphans fall: nothing inside can forge it. 0 where this kernel keeps no such list."""
+        for _ in range(_STRAGGLE):
+            left = self._children()
+            if self._ended or not left:
+                return 0
+            await asyncio.sleep(0.01)  # an ended command's last children, a process substitution's for one
+        return len(left)
+
+    def _children(self) -> list[int]:
+        """The host's pids of the children of process 1: a command, and orphans. None where the kernel keeps no list."""
         with contextlib.suppress(OSError):
-            for _ in range(_STRAGGLE):
-                left = Path(f"/proc/{self._child}/task/{self._child}/children").read_text().split()
-                if self._ended or not left:
-                    return 0
-                await asyncio.sleep(0.01)  # an ended command's last children, a process substitution's for one
-            return len(left)
-        return 0
+            return [int(pid) for pid in Path(f"/proc/{self._child}/task/{self._child}/children").read_text().split()]
+        return []
+
+    def _kill_child(self, pid: int) -> None:
+        """Kill a child of process 1. Its number may be another process's by now, so it is looked at again once held."""
+        with contextlib.suppress(OSError):
+            handle = os.pidfd_open(pid)
+            try:
+                if pid in self._children():
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+            finally:
+                os.close(handle)
 
     def _read(self, root: int, limit: int) -> Workspace:
         self._wait_dead()

@@ -74,7 +74,7 @@ async def no_secret_of_the_host_is_in_an_environment(provider):
 
 
 async def no_descriptor_of_the_host_is_inherited(provider):
-    result = await run(provider, "for f in /proc/$PPID/fd/*; do echo ${f##*/} $(readlink $f); done")
+    result = await run(provider, "sleep 9 & for f in /proc/$!/fd/*; do echo ${f##*/} $(readlink $f); done")
     names = dict(line.split(" ", 1) for line in result.stdout.splitlines())
     assert set(names) == {"0", "1", "2"}
     assert names["0"] == "/dev/null"
