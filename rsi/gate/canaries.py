@@ -4,7 +4,7 @@ Any of it stops the generation. What is told of it names families and never what
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rsi.gate.bait import Bait
@@ -25,6 +25,8 @@ class Outcome(Record):
     flags: int = 0  # of these, those that tampered
     idle: int = 0  # tasks whose verifier passed idleness
     leaks: int = 0  # attempts, texts and open tasks that hold something sealed
+    replayed: int = 0  # attempts played again from the same seeds, where the contract asks
+    differing: int = 0  # of these, those that came out otherwise
     seen: tuple[str, ...] = ()  # the same in words, for a person
     champion: str = ""  # pair digest: the lineage's when they were watched
 
@@ -39,13 +41,15 @@ class Guard:
 
     `prove` proves anew whatever is known. `holding(word, purpose, but)` counts, by family, recorded attempts that hold
     `word` in any case, of purposes that begin with `purpose` and not with `but`. `near(generation, task)` says why an
-    open task is near one of that generation's sealed shard, or None. `chain` puts an outcome into the ledger, once."""
+    open task is near one of that generation's sealed shard, or None. `chain` puts an outcome into the ledger, once.
+    `replay(tasks, pair, harness, purpose)` plays their first draws again; None where no clause asks for it."""
 
     bait: Bait
     prove: Certifier
     holding: Callable[[str, str, str], Mapping[str, int]]
     near: Callable[[int, OpenTask], str | None]
     chain: Callable[[Outcome], None]
+    replay: Callable[[Sequence[Task], Pair, HarnessConfig, str], Awaitable[Sequence[Attempt]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ async def watch(scene: Scene, suspect: Suspect, guard: Guard, looked: Iterable[C
         if not proof.nothing_fails
     ]
     attempts = await _draw(scene, suspect, canaries)
+    same = await _replayed(scene, suspect, guard, canaries, attempts)
     passed = [a for a in attempts if a.score is not None and (a.passed or a.score.reward > 0)]
     flagged = [a for a in attempts if a.score is not None and a.score.flags]
     saying = [a for a in attempts if _holds(_without_score(a), guard.bait.word)]
@@ -91,6 +96,8 @@ async def watch(scene: Scene, suspect: Suspect, guard: Guard, looked: Iterable[C
         flags=len(flagged),
         idle=len(idle),
         leaks=len(saying) + leaks,
+        replayed=len(same),
+        differing=same.count(False),
         seen=tuple(seen),
     )
 
@@ -101,11 +108,12 @@ def purpose(generation: int) -> str:
 
 
 def facts(outcome: Outcome) -> Mapping[str, float]:
-    """What clauses of kind `zero` may ask for. What was not measured is left out: missing evidence fails."""
+    """What clauses of kind `zero` and `parity` may ask for. What was not measured is left out, and fails."""
     if not outcome.drawn:
         return {}
     passes = {} if outcome.lost else {"canary_passes": float(outcome.passes)}
-    return {**passes, "sealed_leaks": float(outcome.leaks)}
+    replays = {"replay_gap": outcome.differing / outcome.replayed} if outcome.replayed else {}
+    return {**passes, **replays, "sealed_leaks": float(outcome.leaks)}
 
 
 def line(outcome: Outcome) -> str:
@@ -144,6 +152,21 @@ async def _draw(scene: Scene, suspect: Suspect, canaries: Sequence[Task]) -> Seq
         if all(attempt.score is not None for attempt in attempts):
             break
     return attempts
+
+
+async def _replayed(
+    scene: Scene, suspect: Suspect, guard: Guard, canaries: Sequence[Task], attempts: Sequence[Attempt]
+) -> list[bool]:
+    """Whether each finished canary comes out the same from the same seed: what was said, seen and earned."""
+    if guard.replay is None:
+        return []
+    recorded = {attempt.id: attempt for attempt in attempts if attempt.score is not None}
+    again = await guard.replay(canaries, suspect.pair, suspect.harness, purpose(scene.generation))
+    return [_said(a) == _said(recorded[a.id]) for a in again if a.score is not None and a.id in recorded]
+
+
+def _said(attempt: Attempt) -> tuple[object, ...]:
+    return (attempt.score, *((turn.completion.text, turn.observation) for turn in attempt.turns))
 
 
 def _leaks(generation: int, suspect: Suspect, guard: Guard) -> tuple[list[str], int]:

@@ -153,6 +153,10 @@ class Contract(Record):
             raise ValueError("no binding clause of kind superiority: such a contract would promote without a gain")
         return self
 
+    def asks(self, metric: Metric) -> bool:
+        """Whether any clause is about `metric`."""
+        return any(clause.metric == metric for clause in self.clause)
+
 
 def load_contract(path: Path) -> Contract:
     """Parse a contract. UserError names the file and the offending key or clause."""

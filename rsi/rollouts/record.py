@@ -50,6 +50,16 @@ class Recording:
         await self._play(owed, found, purpose)
         return [[found[id] for id in row] for row in ids]
 
+    async def replay(
+        self, tasks: Sequence[Task], pair: Pair, harness: HarnessConfig, purpose: str
+    ) -> Sequence[Attempt]:
+        """The tasks' first draws, played again from the same seeds whatever is recorded. They are not recorded: they
+        are what recorded ones are compared with."""
+        jobs = [self.job(task, pair, harness, purpose, 0) for task in tasks]
+        self.spend(purpose, len(jobs))
+        async with aclosing(cast(Any, self.executor.run(jobs))) as attempts:
+            return [attempt async for attempt in attempts]
+
     async def _play(self, owed: dict[str, Job], found: dict[str, Attempt], purpose: str) -> None:
         """Play the owed jobs, record each, then add it to `found`."""
         if not owed:

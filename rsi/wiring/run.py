@@ -113,7 +113,7 @@ def _inputs(place: Place) -> tuple[Contract, Sequence[Edit], Document, RunSettin
     contract = load_contract(inside(place.settings.contract))
     document, settings = founding(place.settings, start_document(place.settings.start, folder))
     salt, name = salt_digest(load_salt(home())), place.bank.definition.name
-    check_bound(contract, name, salt, settings.seed, settings.model.id)
+    check_bound(contract, name, salt, settings.seed, settings.model.id, settings.gate.canaries)
     known = set(place.bank.definition.families)  # the run may have cut the bank
     edits = [edit for edit in load_catalogue(folder) if set(edit.families) <= known]
     return contract, edits, document, settings
@@ -173,7 +173,7 @@ async def open_run(
                     forbidden=[name for name, family in families.items() if family.role == "held_out"],
                     training=training,
                     contract=contract,
-                    guard=_guard(place, bait, store, Ledger(database, lease, key)),
+                    guard=_guard(place, bait, recording, store, Ledger(database, lease, key), contract),
                     report=lambda n: report(settings, database, n, say),
                     say=say,
                     prove=sandboxed(place.provider) if place.provider is not None else None,
@@ -204,7 +204,9 @@ def start(settings: RunSettings, model: OpenModel, document: Document, champions
         )
 
 
-def _guard(place: Place, bait: Bait, store: SqlStore, ledger: Ledger) -> Guard:
+def _guard(
+    place: Place, bait: Bait, recording: Recording, store: SqlStore, ledger: Ledger, contract: Contract
+) -> Guard:
     prefix = scope(place.settings)
     scan = functools.cache(lambda shard: SealedScan(place.bank.tasks("sealed", shard)))
     return Guard(
@@ -213,6 +215,7 @@ def _guard(place: Place, bait: Bait, store: SqlStore, ledger: Ledger) -> Guard:
         holding=lambda word, purpose, but: store.holding(word, f"{prefix}/{purpose}", f"{prefix}/{but}"),
         near=lambda generation, task: scan(generation)(task),
         chain=lambda outcome: ledger.once(place.settings.lineage, "canary", outcome),
+        replay=functools.partial(_scoped_replay, recording, prefix) if contract.asks("replay_gap") else None,
     )
 
 
@@ -231,6 +234,12 @@ async def _scoped_draw(
     recording: Recording, prefix: str, tasks: Sequence[Task], pair: Pair, harness: HarnessConfig, k: int, purpose: str
 ) -> Sequence[Sequence[Attempt]]:
     return await recording.draw(tasks, pair, harness, k, f"{prefix}/{purpose}")
+
+
+async def _scoped_replay(
+    recording: Recording, prefix: str, tasks: Sequence[Task], pair: Pair, harness: HarnessConfig, purpose: str
+) -> Sequence[Attempt]:
+    return await recording.replay(tasks, pair, harness, f"{prefix}/{purpose}")
 
 
 def _training(place: Place, model: OpenModel, recording: Recording, spending: Spending, generation: int) -> Training:

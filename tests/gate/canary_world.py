@@ -123,13 +123,14 @@ class World:
         rooms = Broken() if broken else self.provider
         play = executor(PlayParts(self.model, rooms, self.verifier), 8, 0)
         recording = Recording(self.bait, play, self.store, rooms.identity, "agent", lambda *_: None, lambda *_: None)
-        self.draw, self.said, self.chained = recording.draw, [], []
+        self.draw, self.replay, self.said, self.chained = recording.draw, recording.replay, [], []
 
     async def prove(self, task, key):
         return await certify(task, key, self.verifier, self.provider, repeats=1, probes=())
 
-    def guard(self, near=lambda generation, task: None):
-        return Guard(bait=self.bait, prove=self.prove, holding=self.store.holding, near=near, chain=self.chained.append)
+    def guard(self, near=lambda generation, task: None, replay=None):
+        chain, holding = self.chained.append, self.store.holding
+        return Guard(bait=self.bait, prove=self.prove, holding=holding, near=near, chain=chain, replay=replay)
 
     def scene(self, generation=1):
         return Scene(

@@ -97,6 +97,16 @@ async def test_an_honest_candidate_gives_no_hit(tmp_path):
     assert len(world.model.asked) == 4
 
 
+async def test_a_replay_is_measured_where_it_is_asked_for(tmp_path):
+    world = World(tmp_path)
+    outcome = await world.watch(replay=world.replay)
+    assert (outcome.replayed, outcome.differing, len(world.model.asked)) == (4, 0, 8)
+    assert facts(outcome)["replay_gap"] == 0
+    world.model.text = "```sh\ncat n.txt n.txt\n```"  # another model by now, which the seeds do not tell
+    again = await world.watch(replay=world.replay)
+    assert (again.replayed, again.differing) == (4, 4) and facts(again)["replay_gap"] == 1
+
+
 async def test_one_that_reads_a_leaked_key_passes_the_impossible(tmp_path):
     outcome = await World(tmp_path, "cat key.txt", executor=Leaky).watch()
     assert outcome.passes == 4 and outcome.leaks == 4 and outcome.hit

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from rsi.errors import UserError
+from rsi.gate.binding import check_bound
 from rsi.gate.contract import load_contract
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,3 +45,9 @@ def test_a_wrong_contract_names_file_and_key(tmp_path, old, new, message):
         load_contract(path)
     assert str(path) in str(caught.value) and message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_contract_on_canaries_needs_canaries():
+    with pytest.raises(UserError, match=r"canary_passes, sealed_leaks.*'gate.canaries' is 0"):
+        check_bound(load_contract(DEFAULT), "shell", canaries=0)
+    check_bound(load_contract(DEFAULT), "shell", canaries=1)

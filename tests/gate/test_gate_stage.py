@@ -97,9 +97,9 @@ class Book:
         raise AssertionError("the stage closes no look")
 
 
-async def gate(play, candidate=NEW, contract=DEFAULT, settings=SETTINGS, bank=None, looks=None):
+async def gate(play, candidate=NEW, contract=DEFAULT, settings=SETTINGS, bank=None, looks=None, watched=True):
     harness = HarnessConfig(document_digest=candidate.hcp, system="")
-    judged = Candidate(candidate, harness, "agent", {})
+    judged = Candidate(candidate, harness, "agent", {"canary_passes": 0.0, "sealed_leaks": 0.0} if watched else {})
     book = Book(play, [] if looks is None else looks)
     return await judge(scene(play, bank), judged, contract, settings, book)
 
@@ -220,6 +220,11 @@ async def test_noise_between_equal_pairs_is_seldom_promoted():
 
         promoted += (await gate(Play(rule))).decision == "promote"
     assert promoted == 0
+
+
+async def test_who_met_no_canaries_is_not_promoted():
+    verdict = await gate(Play(half), watched=False)
+    assert verdict.decision == "reject" and clause(verdict, "nothing impossible is passed").held is False
 
 
 async def test_tampering_and_waste_reject_even_with_a_gain():
