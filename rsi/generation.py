@@ -14,7 +14,7 @@ from rsi.discovery.stage import discover
 from rsi.errors import IntegrityError, ReviewPending, UserError
 from rsi.expansion.stage import expand, selectable
 from rsi.gate.canaries import Guard, Outcome, Suspect, facts, line, watch
-from rsi.gate.certified import Certified, looked_at, quarantine
+from rsi.gate.certified import Certified, looked_at, quarantine, worn
 from rsi.gate.contract import Contract
 from rsi.gate.review import Standing, candidate_request, edit_requests, ledgered, standing, unapproved
 from rsi.gate.stage import Candidate, judge
@@ -143,12 +143,25 @@ class Cycle(Results):
         return updated.model_dump_json()
 
     async def _certify_sealed(self, n: int) -> str:
-        failed = await quarantine(
-            self.parts.bank, lambda bank: looked_at(bank, n, self.settings.gate), self.parts.certify
-        )
+        used, settings = self._used(n), self.settings.gate
+        fresh = Certified(self.parts.bank, used)
+        failed = await quarantine(fresh, lambda bank: looked_at(bank, n, settings), self.parts.certify)
         for task_id, reason in failed.items():
             self.parts.say(f"gate: sealed task {task_id[:12]} is left out: {reason}")
-        return json.dumps(failed)
+        return json.dumps({**used, **failed})
+
+    def _used(self, n: int) -> dict[str, str]:
+        """Why sealed tasks of generation `n` are retired, by id: looked at before."""
+        past = [look for look in self.parts.looks.of(self.lineage) if look.generation < n]
+        retired, shard = worn(past, self.parts.contract.evaluation.shard_looks), self.parts.bank.tasks("sealed", n)
+        used = [task for task in shard if task.id in retired]
+        if used:
+            families = ", ".join(sorted({task.recipe.family for task in used}))
+            self.parts.say(
+                f"gate: {len(used)} of {len(shard)} sealed tasks have had their look in an earlier generation and are "
+                f"left out; fresh ones are due for {families}"
+            )
+        return {task.id: "looked at in an earlier generation" for task in used}
 
     async def _certify_selection(self, n: int) -> str:
         wanted = self.settings.expansion.selection

@@ -1,11 +1,12 @@
 """Only tasks that have proved themselves are used. What is left out is decided and recorded before it is drawn."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from rsi.config import GateSettings
 from rsi.ports import Certifier, TaskBank
-from rsi.types import OpenTask, Recipe, Split, Task, TaskKey
+from rsi.types import Look, OpenTask, Recipe, Split, Task, TaskKey
 
 
 class Certified:
@@ -36,6 +37,14 @@ def looked_at(bank: TaskBank, shard: int, settings: GateSettings) -> Sequence[Ta
     sealed = bank.tasks("sealed", shard)
     seen = [task for task in sealed if not task.held_out][: settings.seen_instances]
     return [*seen, *[task for task in sealed if task.held_out][: settings.unseen_families]]
+
+
+def worn(looks: Sequence[Look], allowed: int) -> set[str]:
+    """Ids of the sealed tasks that have had as many looks as a contract allows, this one (`allowed`) or an earlier one.
+    A family that has little to draw from comes up with the same task again."""
+    counts = Counter(task for look in looks for task in {attempt.split("/")[-2] for attempt in look.attempts})
+    most = min([allowed, *(look.shard_looks for look in looks)])
+    return {task for task, looked in counts.items() if looked >= most}
 
 
 async def quarantine(bank: TaskBank, choose: Choose, certify: Certifier) -> Mapping[str, str]:

@@ -192,7 +192,9 @@ def sealed_tasks(scene: Scene, contract: Contract, settings: GateSettings) -> tu
     """What the look takes of the generation's sealed shard. UserError where that is nothing, or of another bank."""
     tasks = tuple(looked_at(scene.bank, scene.generation, settings))
     if not tasks:
-        raise UserError("the bank has no sealed tasks, so nothing can be promoted; give it a sealed split")
+        raise UserError(
+            "the bank has no sealed tasks for this look, so nothing can be promoted; give it (fresh) sealed tasks"
+        )
     check_bound(contract, bank=tasks[0].bank)
     return tasks
 

@@ -25,6 +25,7 @@ from rsi.registry.looks import Looks
 from rsi.types import (
     Discovery,
     Expansion,
+    Look,
     Pair,
     PairRecord,
     Update,
@@ -121,3 +122,24 @@ async def test_an_unchanged_pair_meets_no_canary(tmp_path):
     run._make_candidate = lambda n: run.champion(n)
     await run.stage("gate", 1)
     assert run.verdict(1).reasons == ("nothing changed",) and not world.model.asked
+
+
+async def test_a_sealed_task_that_was_looked_at_before_is_left_out_and_said_so(tmp_path):
+    world = World(tmp_path)
+    run, tasks = cycle(world), Bank().tasks("sealed", 1)
+    before = Look(
+        lineage="main",
+        generation=0,
+        champion="a",
+        candidate="b",
+        contract="c",
+        sealed="s",
+        attempts=(f"seed0/gen0/gate/a/{tasks[0].id}/0",),
+        alpha=0.0025,
+        spent=0.0,
+        budget=0.05,
+    )
+    run.parts.looks.open(before)
+    await run.stage("certified", 1)
+    assert json.loads(world.store.stage("main", 1, "certified")) == {tasks[0].id: "looked at in an earlier generation"}
+    assert f"fresh ones are due for {tasks[0].recipe.family}" in " ".join(world.said)

@@ -1,8 +1,8 @@
 """A sealed task that does not prove itself is left out of the look, with its reason, and another steps in."""
 
 from rsi.config import GateSettings
-from rsi.gate.certified import Certified, looked_at, quarantine
-from rsi.types import Certificate, Recipe, Task, TaskKey
+from rsi.gate.certified import Certified, looked_at, quarantine, worn
+from rsi.types import Certificate, Look, Recipe, Task, TaskKey
 
 SETTINGS = GateSettings(seen_instances=4, unseen_families=2)
 
@@ -69,3 +69,27 @@ async def test_a_shard_may_run_out():
     every = [f"0-{n}" for n in range(12)]
     assert set(await quarantine(Bank(), look(0), Proofs(*every))) == set(every)
     assert Certified(Bank(), every).tasks("sealed", 0) == []
+
+
+def taken(generation, tasks, allowed=1):
+    owed = tuple(f"seed0/gen{generation}/gate/{pair}/{task}/{k}" for pair in "ab" for task in tasks for k in range(3))
+    return Look(
+        lineage="main",
+        generation=generation,
+        champion="a",
+        candidate="b",
+        contract="c",
+        sealed="s",
+        attempts=owed,
+        alpha=0.01,
+        spent=0.0,
+        budget=0.05,
+        shard_looks=allowed,
+    )
+
+
+def test_a_task_that_has_had_its_looks_is_retired():
+    assert worn([], 1) == set()
+    assert worn([taken(1, "xy"), taken(2, "yz")], 1) == set("xyz")
+    assert worn([taken(1, "xy", 2), taken(2, "yz", 2)], 2) == {"y"}
+    assert worn([taken(1, "xy"), taken(2, "yz", 2)], 5) == set("xyz")  # what an earlier contract allowed still binds
