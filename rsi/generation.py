@@ -13,14 +13,14 @@ from rsi.config import RunSettings
 from rsi.discovery.stage import discover
 from rsi.errors import IntegrityError, ReviewPending, UserError
 from rsi.expansion.stage import expand, selectable
-from rsi.gate.canaries import Guard, Outcome, Suspect, facts, line, watch
+from rsi.gate.canaries import Guard, Suspect, facts, line, watch
 from rsi.gate.certified import Certified, looked_at, quarantine, worn
 from rsi.gate.contract import Contract
 from rsi.gate.review import Standing, candidate_request, edit_requests, ledgered, standing, unapproved
 from rsi.gate.stage import Candidate, judge
 from rsi.hcp.document import Document, parse
 from rsi.ports import Certifier, Draw, LookBook, Proposer, Prove, Registry, ReviewBook, Scene, Store, TaskBank
-from rsi.results import STAGES, Judgement, Results
+from rsi.results import CANARIES, STAGES, Judgement, Results
 from rsi.types import Edit, OpenTask, Pair, PairRecord, Update, Verdict
 from rsi.update.stage import Training, update
 
@@ -51,7 +51,6 @@ class Parts:
 
 # Steps committed on their own: why tasks are left out of the selection and of the look, by task id.
 SELECTABLE, CERTIFIED = "certified-selection", "certified"
-CANARIES = "canaries"  # a step of its own too: what was seen before the look
 
 
 class Cycle(Results):
@@ -86,9 +85,7 @@ class Cycle(Results):
             await self.stage(name, generation)
 
     async def _start(self, n: int) -> str:
-        champion = self.registry.current(self.lineage)
-        if champion is None:
-            raise IntegrityError(f"lineage {self.lineage} has no champion to start from")
+        champion = self._now()
         if n > 1 and (first := self.bank()) != self.settings.bank:
             raise UserError(
                 f"lineage '{self.lineage}' runs bank '{first}', not '{self.settings.bank}'; start another lineage"
@@ -179,13 +176,9 @@ class Cycle(Results):
         tasks = looked_at(scene.bank, n, self.settings.gate)
         proofs = await asyncio.gather(*(self.parts.certify(task, scene.bank.key(task)) for task in tasks))
         outcome = await watch(scene, suspect, self.parts.guard, proofs)
-        outcome = outcome.model_copy(update={"champion": self._now()})
+        outcome = outcome.model_copy(update={"champion": self._now().pair.digest})
         self.parts.guard.chain(outcome)
         return outcome.model_dump_json()
-
-    def canaries(self, n: int) -> Outcome:
-        """What generation `n`'s canaries came to."""
-        return Outcome.model_validate_json(self._output(n, CANARIES))
 
     async def _stopped(self, n: int) -> Verdict | None:
         """The verdict on a candidate whose canaries were hit, once a person has set the lineage back; before that a
@@ -194,14 +187,16 @@ class Cycle(Results):
         if not (outcome := self.canaries(n)).hit:
             return None
         why = line(outcome)
-        if self._now() == outcome.champion:
+        if self._now().pair.digest == outcome.champion:
             raise UserError(why)
         return Verdict(decision="reject", look="", clauses=(), rates={}, two_by_two={}, reasons=(why,))
 
-    def _now(self) -> str:
+    def _now(self) -> PairRecord:
         """The pair that is the lineage's champion at this moment; a person may have set it back."""
         champion = self.registry.current(self.lineage)
-        return champion.pair.digest if champion is not None else ""
+        if champion is None:
+            raise IntegrityError(f"lineage {self.lineage} has no champion")
+        return champion
 
     def _certified(self, n: int, step: str) -> Scene:
         """The scene over the bank without what the step left out."""
@@ -233,11 +228,11 @@ class Cycle(Results):
         return Judgement(candidate=candidate.pair.digest, verdict=verdict).model_dump_json()
 
     async def _promote(self, n: int) -> str:
-        verdict, champion = self.verdict(n), self.champion(n)
+        verdict = self.verdict(n)
         review = self._reviewed(n) if verdict.decision == "promote" else None
         if verdict.decision == "promote" and review in (None, "approved"):
-            champion = self.candidate(n)
-            self.registry.promote(self.lineage, champion.pair.digest, verdict.look)
+            self.registry.promote(self.lineage, self.candidate(n).pair.digest, verdict.look)
+        champion = self._now()
         outcome = f"{verdict.decision}, review: {review}" if review else verdict.decision
         self.parts.say(f"generation {n}: {outcome}; the champion is {champion.pair.name}")
         return json.dumps({"champion": champion.pair.digest, "review": review})

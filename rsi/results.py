@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from itertools import count
 
 from rsi.errors import IntegrityError
+from rsi.gate.canaries import Outcome
 from rsi.ports import Registry, Store
 from rsi.types import Discovery, Expansion, PairRecord, Record, Update, Verdict
 
 STAGES = ("start", "discovery", "expansion", "update", "gate", "promotion", "report")
+CANARIES = "canaries"  # a step of its own: what was seen before the look
 
 
 class Judgement(Record):
@@ -55,6 +57,14 @@ class Results:
 
     def updated(self, n: int) -> Update:
         return Update.model_validate_json(self._output(n, "update"))
+
+    def canaries(self, n: int) -> Outcome:
+        """What generation `n`'s canaries came to."""
+        return Outcome.model_validate_json(self._output(n, CANARIES))
+
+    def stopped(self, n: int) -> bool:
+        """Whether the canaries of generation `n` were hit and its candidate is not refused for it yet."""
+        return self.done(n, CANARIES) and self.canaries(n).hit and not self.done(n, "gate")
 
     def verdict(self, n: int) -> Verdict:
         return self._judgement(n).verdict

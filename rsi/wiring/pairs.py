@@ -37,10 +37,13 @@ def ledger_head(settings: RunSettings) -> str:
 
 
 def rollback(settings: RunSettings, to: str, reason: str) -> PairRecord:
-    """Make an earlier champion champion again, in the store and then in MLflow's aliases."""
+    """Make an earlier champion champion again, in the store and then in MLflow's aliases.
+
+    UserError in the midst of a generation, but for one that its canaries stopped."""
     with opened() as database, acquire(database, settings.lineage, "rsi rollback") as lease:
         results = Results(settings.lineage, SqlStore(database), Champions(database))
-        if results.done(n := results.next_owed(), "start") and not results.done(n, "promotion"):
+        begun = results.done(n := results.next_owed(), "start") and not results.done(n, "promotion")
+        if begun and not results.stopped(n):
             raise UserError(f"generation {n} of '{settings.lineage}' is under way; let `rsi run` finish it first")
         key, mirror = key_of(settings), Mirror(print)
         hold(settings, database, key, print)

@@ -1,5 +1,6 @@
 """`rsi run` whole, on the scripted model: as a user types it, and quicker in this process."""
 
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -10,6 +11,14 @@ from scripted_world import finish, make_world, rsi
 from typer.testing import CliRunner
 
 from rsi.cli import app
+from rsi.config import load_settings
+from rsi.errors import UserError
+from rsi.gate.canaries import Outcome
+from rsi.registry.champions import Champions
+from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
+from rsi.registry.store import SqlStore
+from rsi.wiring.pairs import rollback
 
 
 def here(home, *arguments):
@@ -97,6 +106,23 @@ def test_lineage_compare_and_rollback(world):
     assert code == 0, err
     _, out, _ = play(home, "lineage", str(settings), "--json")
     assert [pair["role"] for pair in json.loads(out)] == ["champion", "former champion"]
+
+
+@pytest.mark.parametrize("hits", [0, 1])
+def test_a_generation_under_way_is_rolled_back_only_where_its_canaries_stopped_it(world, tmp_path, monkeypatch, hits):
+    folder, settings, *_ = world
+    shutil.copytree(folder / "home", tmp_path / "home")
+    monkeypatch.setenv("RSI_HOME", str(tmp_path / "home"))
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    database = open_database()
+    old, new = (step.pair for step in Champions(database).history("scripted"))
+    with acquire(database, "scripted") as lease:
+        store = SqlStore(database, lease)
+        store.commit_stage("scripted", 2, "start", json.dumps({"champion": new, "bank": "reason"}))
+        store.commit_stage("scripted", 2, "canaries", Outcome(generation=2, passes=hits).model_dump_json())
+    with contextlib.nullcontext() if hits else pytest.raises(UserError, match="is under way"):
+        rollback(load_settings(settings), old[:12], "a test")
+    assert Champions(database).current("scripted").pair.digest == (old if hits else new)
 
 
 @pytest.mark.slow

@@ -92,6 +92,8 @@ async def test_after_a_rollback_the_candidate_is_refused_without_a_look(tmp_path
     await run.stage("gate", 1)
     verdict = run.verdict(1)
     assert verdict.decision == "reject" and verdict.look == "" and "stopped" in verdict.reasons[0]
+    await run.stage("promotion", 1)
+    assert world.said[-1] == f"generation 1: reject; the champion is {other.pair.name}"
     assert Looks(world.database).of("main") == []
 
 
