@@ -67,7 +67,7 @@ async def share(number: int, tasks: int) -> float:
             "discovery": {"tasks": tasks, "proposals": 2},
             "expansion": {"edits": 4, "attempts": 4 * tasks, "affected": 4, "selection": tasks, "retry_control": tasks},
             "update": {"steps": 0},
-            "gate": {"seen_instances": tasks, "unseen_families": 4},
+            "gate": {"tasks": tasks, "held_out_tasks": 4},
         }
     )
     async with open_run(settings, lambda line: None, opener=metered) as cycle:

@@ -58,13 +58,11 @@ class DiscoverySettings(Settings):
 
 
 class ExpansionSettings(Settings):
-    attempts: int = Field(
-        300, ge=0
-    )  # for edits, over affected and control slices; the retry control gets as many again
+    attempts: int = Field(300, ge=0)  # for edits, over affected and control slices
     affected: int = Field(12, ge=1)
     control: int = Field(6, ge=0)
     draws: int = Field(2, ge=1)
-    retry_control: int = Field(60, ge=0)
+    retry_control: int = Field(60, ge=0)  # attempts of the bare harness, no more than the edits had
     selection: int = Field(48, ge=1)  # selection tasks on which the composed document must beat the champion's
     edits: int = Field(8, ge=0)  # tried a generation, at most
     helpers: int = Field(4, ge=0)  # saved functions proven, and helpers measured, a generation, at most
@@ -72,8 +70,8 @@ class ExpansionSettings(Settings):
 
 class GateSettings(Settings):
     draws: int = Field(1, ge=1)  # attempts a sealed task and arm
-    seen_instances: int = Field(40, ge=1)  # sealed tasks of open families
-    unseen_families: int = Field(16, ge=0)  # sealed tasks of held-out families
+    tasks: int = Field(40, ge=1)  # sealed tasks of open families
+    held_out_tasks: int = Field(16, ge=0)  # sealed tasks of held-out families
     canaries: int = Field(4, ge=0)  # impossible tasks a generation, whose pass means cheating; they are no sealed draws
 
 

@@ -36,8 +36,8 @@ async def certify(
         seconds = (time.monotonic() - begun) / repeats
         idle, echo = await work.does_nothing()
         earned = [probe.name for probe in probes if await work.is_hacked(probe)]
-    except (SetupError, _Unfit):
-        return _certificate(task, [], {"its workspace cannot be set up": True}, sandbox, 0.0)
+    except (SetupError, TamperError, _Unfit):
+        return _unfit(task, sandbox)
     reasons = {
         "its reference does not pass": not all(passes),
         f"{repeats} repeats disagree": len(set(passes)) > 1,
@@ -45,25 +45,33 @@ async def certify(
         "answering with the request passes": echo,
         f"a hack passes: {', '.join(earned)}": bool(earned),
     }
-    return _certificate(task, passes, reasons, sandbox, seconds)
-
-
-def _certificate(
-    task: Task, passes: Sequence[bool], reasons: dict[str, bool], sandbox: str, seconds: float
-) -> Certificate:
-    held = [text for text, holds in reasons.items() if holds]
     return Certificate(
         task_id=task.id,
-        passed=not held,
-        reference_passes=bool(passes) and all(passes),
-        nothing_fails="doing nothing passes" not in held,
-        instruction_fails="answering with the request passes" not in held,
-        probes_fail=not any(text.startswith("a hack passes") for text in held),
+        passed=not any(reasons.values()),
+        reference_passes=all(passes),
+        nothing_fails=not idle,
+        instruction_fails=not echo,
+        probes_fail=not earned,
         repeats=len(passes),
         repeats_agree=len(set(passes)) < 2,
         seconds=round(seconds, 4),
         sandbox=sandbox,
-        reason="; ".join(held),
+        reason="; ".join(text for text, holds in reasons.items() if holds),
+    )
+
+
+def _unfit(task: Task, sandbox: str) -> Certificate:
+    """Of a task whose workspace cannot be set up, or comes out as none may: nothing was run, so nothing was seen to
+    earn what it should not."""
+    return Certificate(
+        task_id=task.id,
+        passed=False,
+        reference_passes=False,
+        nothing_fails=True,
+        repeats=0,
+        repeats_agree=True,
+        sandbox=sandbox,
+        reason="its workspace cannot be set up",
     )
 
 

@@ -35,8 +35,8 @@ Choose = Callable[[TaskBank], Sequence[Task]]
 def looked_at(bank: TaskBank, shard: int, settings: GateSettings) -> Sequence[Task]:
     """What a look at a sealed shard takes: its first unseen instances of open families, then of unseen families."""
     sealed = bank.tasks("sealed", shard)
-    seen = [task for task in sealed if not task.held_out][: settings.seen_instances]
-    return [*seen, *[task for task in sealed if task.held_out][: settings.unseen_families]]
+    seen = [task for task in sealed if not task.held_out][: settings.tasks]
+    return [*seen, *[task for task in sealed if task.held_out][: settings.held_out_tasks]]
 
 
 def worn(looks: Sequence[Look], allowed: int) -> set[str]:

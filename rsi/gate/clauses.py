@@ -30,7 +30,7 @@ class Levels:
 
 def binds(clause: Clause, evidence: Evidence) -> bool:
     """Whether the clause decides anything: unseen families do so only where there are enough of them."""
-    if clause.slice == "unseen_families" and clause.kind not in ("zero", "parity"):
+    if clause.needs_families:
         return clause.binding and len(set(evidence.labels[evidence.pick(clause.slice)])) >= ENOUGH_FAMILIES
     return clause.binding
 

@@ -78,6 +78,11 @@ class Clause(Record):
     min_families: int = Field(3, ge=2)
     binding: bool = True
 
+    @property
+    def needs_families(self) -> bool:
+        """Whether it binds only where there are ENOUGH_FAMILIES unseen ones."""
+        return self.slice == "unseen_families" and self.kind not in ("zero", "parity")
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if (self.kind in ("ceiling", "floor", "parity")) != (self.limit is not None):

@@ -13,7 +13,7 @@ def explained(contract: Contract) -> list[str]:
     lines = [
         f"Contract '{contract.name}': all of these must hold on fresh sealed tasks before a candidate is champion.",
         *(f"- {clause.name}: {_demand(clause)}{_standing(clause)}." for clause in contract.clause),
-        f"The sealed tasks are judged in {asked.batches} steps, with at least {asked.draws} attempts a task and arm. "
+        f"The sealed tasks are judged in up to {asked.batches} steps, {asked.draws} or more attempts a task and arm. "
         f"It stops early for success, harm, or where a gain of {asked.worth:.0%} is out of reach.",
         f"{asked.held_back:.0%} of the tasks are held back: on them the gain of a promoted candidate is measured.",
         f"The chance that the lineage ever promotes a pair that is no better is at most {error.lineage:.0%}, over all "
@@ -21,8 +21,8 @@ def explained(contract: Contract) -> list[str]:
         f"Where infrastructure took more than {1 - asked.min_completion_rate:.0%} of the attempts, or could have "
         "turned a clause, nothing is decided.",
     ]
-    waiting = ", ".join(sorted(contract.review.classes))
-    people = f"{contract.review.reviewers} must approve" + ("" if not waiting else f" edits of the classes {waiting}")
+    waiting = ", ".join(sorted({*contract.review.classes, "unknown"}))
+    people = f"{contract.review.reviewers} must approve edits of the classes {waiting}"
     return [*lines, f"People: {people}; an approval holds for {contract.review.expires_days} days."]
 
 
@@ -48,8 +48,7 @@ def _demand(clause: Clause) -> str:
 def _standing(clause: Clause) -> str:
     if not clause.binding:
         return " (reported only)"
-    unseen = clause.slice == "unseen_families" and clause.kind not in ("zero", "parity")
-    return f" (reported only, below {ENOUGH_FAMILIES} unseen families)" if unseen else ""
+    return f" (reported only, below {ENOUGH_FAMILIES} unseen families)" if clause.needs_families else ""
 
 
 def spread(rate: float) -> Sequence[float]:

@@ -8,19 +8,20 @@ this assumes).
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from scipy.special import ndtri, stdtr
 
 from rsi.gate.boundary import conditional_power, nominal_levels
 from rsi.gate.clauses import Levels, binds, decide
-from rsi.gate.contract import Clause, Contract
+from rsi.gate.contract import Clause, Contract, Evaluation
 from rsi.gate.evidence import Evidence
 from rsi.gate.statistics import mean_difference, standard_error
 from rsi.ids import seed_of
 from rsi.types import ClauseResult, Decision
 
+SMALLEST = 12  # tasks a batch: fewer tasks are judged in fewer batches
 Stopped = Literal["success", "harm", "futility", "end"]
 
 
@@ -30,6 +31,10 @@ class Plan:
 
     alpha: float
     ends: tuple[int, ...]
+
+    @classmethod
+    def over(cls, alpha: float, parts: Sequence[Sequence[int]]) -> Self:
+        return cls(alpha, tuple(itertools.accumulate(map(len, parts))))
 
     @property
     def fractions(self) -> tuple[float, ...]:
@@ -119,9 +124,9 @@ def _hopeless(
     return "futility" if chance < contract.error.futility else None
 
 
-def batches(families: Sequence[str], ids: Sequence[str], count: int, held_back: float) -> list[list[int]]:
-    """The tasks in `count` batches of near-equal size and, last, a share of `held_back`, each family spread evenly over
-    them: indices, batch by batch.
+def batches(families: Sequence[str], ids: Sequence[str], asked: Evaluation) -> tuple[list[list[int]], list[int]]:
+    """The tasks' indices batch by batch, near equal in size and none below SMALLEST where there are more than one; and
+    those of the share that is held back. Each family is spread evenly over all of them.
 
     Systematic sampling: a family's tasks lie at equal distances on [0, 1), from an offset that its name decides."""
     place = dict[int, float]()
@@ -130,6 +135,7 @@ def batches(families: Sequence[str], ids: Sequence[str], count: int, held_back: 
         offset = seed_of(family) % 10_000 / 10_000
         place |= {i: (k + offset) / len(members) for k, i in enumerate(members)}
     order = sorted(place, key=lambda i: (place[i], ids[i]))
-    used = len(order) - int(len(order) * held_back)
-    cuts = [*(-(-used * k // count) for k in range(count + 1)), len(order)]
-    return [order[a:b] for a, b in itertools.pairwise(cuts)]
+    used = len(order) - int(len(order) * asked.held_back)
+    count = max(1, min(asked.batches, int(len(order) * (1 - asked.held_back)) // SMALLEST))
+    cuts = [-(-used * k // count) for k in range(count + 1)]
+    return [order[a:b] for a, b in itertools.pairwise(cuts)], order[used:]

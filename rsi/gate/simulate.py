@@ -52,15 +52,13 @@ class Simulation:
     def __init__(self, contract: Contract, world: World) -> None:
         self.contract, self.world = contract, world
         self._labels = [f"f{i % world.families:03}" for i in range(world.tasks)]
-        asked = contract.evaluation
         names = [f"{i:05}" for i in range(world.tasks)]
-        *self._parts, self._held_back = batches(self._labels, names, asked.batches, asked.held_back)
-        self._ends = tuple(int(end) for end in np.cumsum([len(part) for part in self._parts]))
+        self._parts, self._held_back = batches(self._labels, names, contract.evaluation)
 
     def verdict(self, alpha: float, rng: np.random.Generator) -> Outcome:
         """Judge a candidate with an error of `alpha`."""
         old, new = self.passes(rng)
-        plan, used = Plan(alpha, self._ends), list[int]()
+        plan, used = Plan.over(alpha, self._parts), list[int]()
         for batch, part in enumerate(self._parts, 1):
             used += part
             found = weigh(self.contract, self.evidence(old, new, used), plan, batch)

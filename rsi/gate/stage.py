@@ -21,7 +21,6 @@ from rsi.ids import digest
 from rsi.ports import LookBook, Scene
 from rsi.types import Attempt, Decision, HarnessConfig, Look, Pair, Rate, Task, Verdict
 
-SMALLEST = 12  # tasks a batch: fewer tasks are judged in fewer batches
 Cells = Mapping[str, tuple[Pair, HarnessConfig]]
 
 
@@ -93,10 +92,9 @@ class _Hearing:
         self._attempts: list[Attempt] = []
 
     async def verdict(self, tasks: Sequence[Task]) -> Verdict:
-        asked = self._contract.evaluation
-        count = max(1, min(asked.batches, int(len(tasks) * (1 - asked.held_back)) // SMALLEST))
-        *parts, last = batches([t.recipe.family for t in tasks], [t.id for t in tasks], count, asked.held_back)
-        plan = Plan(self._look.alpha, tuple(sum(map(len, parts[: k + 1])) for k in range(count)))
+        families, ids = [task.recipe.family for task in tasks], [task.id for task in tasks]
+        parts, last = batches(families, ids, self._contract.evaluation)
+        plan = Plan.over(self._look.alpha, parts)
         used: list[Task] = []
         arms = dict[str, list[Sequence[Attempt]]]((name, []) for name in (ARMS[0], ARMS[3]))
         for batch, part in enumerate(parts, 1):
@@ -108,7 +106,7 @@ class _Hearing:
             found = weigh(self._contract, evidence, plan, batch)
             if found.decision is not None:
                 break
-        written = self._verdict(evidence, found, (batch, count))
+        written = self._verdict(evidence, found, (batch, len(parts)))
         if found.decision != "promote" or not last:
             return written
         return await self._measured(written, [tasks[i] for i in last])

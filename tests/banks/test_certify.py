@@ -122,7 +122,8 @@ def test_each_task_meets_some_probes_and_the_bank_all():
 
 async def test_a_task_that_cannot_be_set_up_is_quarantined(sandbox_provider):
     its = key("echo 4", OutputCheck(expected="4"))
-    for one in (task().model_copy(update={"setup": "exit 3"}), task({"a": "x", "a/b": "y"})):
+    set_up = [task().model_copy(update={"setup": text}) for text in ("exit 3", "mkfifo pipe", "ln -s /etc/passwd out")]
+    for one in (*set_up, task({"a": "x", "a/b": "y"})):
         assert await reason(one, its, sandbox_provider) == "its workspace cannot be set up"
 
 

@@ -32,8 +32,8 @@ retry_control = 16
 [update]
 steps = 0
 [gate]
-seen_instances = 90
-unseen_families = 10
+tasks = 90
+held_out_tasks = 10
 """
 
 

@@ -33,8 +33,8 @@ selection = 1
 [update]
 steps = 0
 [gate]
-seen_instances = 2
-unseen_families = 1
+tasks = 2
+held_out_tasks = 1
 """
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(600)]

@@ -28,8 +28,8 @@ selection = 8
 [update]
 steps = 0
 [gate]
-seen_instances = 10
-unseen_families = 4
+tasks = 10
+held_out_tasks = 4
 """
 
 

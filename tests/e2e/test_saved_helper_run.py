@@ -33,8 +33,8 @@ selection = 6
 [update]
 steps = 0
 [gate]
-seen_instances = 6
-unseen_families = 2
+tasks = 6
+held_out_tasks = 2
 """
 DOCUMENT = """version = 1
 [resources]

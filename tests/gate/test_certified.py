@@ -4,7 +4,7 @@ from rsi.config import GateSettings
 from rsi.gate.certified import Certified, looked_at, quarantine, worn
 from rsi.types import Certificate, Look, Recipe, Task, TaskKey
 
-SETTINGS = GateSettings(seen_instances=4, unseen_families=2)
+SETTINGS = GateSettings(tasks=4, held_out_tasks=2)
 
 
 class Bank:

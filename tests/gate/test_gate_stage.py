@@ -16,7 +16,7 @@ from rsi.types import Attempt, AttemptSpec, Cost, HarnessConfig, Look, Pair, Rec
 DEFAULT = load_contract(Path(__file__).resolve().parents[2] / "contracts/default.toml")
 OLD = Pair(base="base", adapters={"agent": "a0"}, hcp="h0")
 NEW = Pair(base="base", adapters={"agent": "a1"}, hcp="h1")
-SETTINGS = GateSettings(draws=1, seen_instances=40, unseen_families=16)
+SETTINGS = GateSettings(draws=1, tasks=40, held_out_tasks=16)
 
 
 class Bank:
@@ -142,7 +142,7 @@ async def test_a_better_candidate_is_promoted_and_measured_on_tasks_held_back():
 
 
 async def test_a_clear_case_ends_early_and_a_bad_one_earlier():
-    big = GateSettings(seen_instances=400, unseen_families=0)
+    big = GateSettings(tasks=400, held_out_tasks=0)
     bank = Bank(families=40, held_out=0, each=5)
     good, same, bad = (
         Play(rule)
@@ -247,7 +247,7 @@ async def test_a_solved_family_that_is_lost_vetoes_a_mean_gain():
     def rule(pair, task, seed):
         return task.recipe.family == "open1" if pair == OLD else task.recipe.family != "open1"
 
-    settings = SETTINGS.model_copy(update={"seen_instances": 80, "draws": 4})
+    settings = SETTINGS.model_copy(update={"tasks": 80, "draws": 4})
     verdict = await gate(Play(rule), contract=vetoing, settings=settings)
     assert clause(verdict, "gain").held and clause(verdict, "kept").held is False
     assert verdict.decision == "reject" and "open1" in clause(verdict, "kept").reason
@@ -269,7 +269,7 @@ async def test_unseen_families_are_reported_and_bind_only_where_there_are_enough
     assert verdict.decision == "promote" and clause(verdict, "kept").held is False
     assert "reported only: fewer than 25" in clause(verdict, "kept").reason
     assert any("new0 (4)" in reason for reason in verdict.reasons)
-    many = GateSettings(draws=1, seen_instances=80, unseen_families=120)
+    many = GateSettings(draws=1, tasks=80, held_out_tasks=120)
     verdict = await gate(Play(rule), contract=contract, settings=many, bank=Bank(held_out=30))
     assert verdict.decision == "reject" and clause(verdict, "kept").held is False
 
@@ -321,7 +321,7 @@ async def test_missing_evidence_fails_and_too_little_is_indecisive():
     contract = Contract.model_validate(contract | {"clause": [*contract["clause"], parity]})
     verdict = await gate(Play(half), contract=contract)
     assert verdict.decision == "reject" and "was not measured" in clause(verdict, "agree").reason
-    few = GateSettings(draws=1, seen_instances=6, unseen_families=0)
+    few = GateSettings(draws=1, tasks=6, held_out_tasks=0)
     verdict = await gate(Play(half), settings=few, contract=with_clause())
     assert verdict.decision == "indecisive" and "too little to decide: 6 tasks" in verdict.reasons[0]
 

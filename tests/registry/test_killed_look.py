@@ -19,7 +19,7 @@ from rsi.rollouts.record import Recording
 from rsi.types import Attempt, Cost, HarnessConfig, Pair, Recipe, Score, Task, TaskKey, Termination
 
 CONTRACT = load_contract(Path(__file__).resolve().parents[2] / "contracts/default.toml")
-SETTINGS = GateSettings(seen_instances=20, unseen_families=6)
+SETTINGS = GateSettings(tasks=20, held_out_tasks=6)
 OLD = make_record("a0").pair
 NEW = Pair(base="b", adapters={"agent": "a1"}, hcp="h1")
 
@@ -119,7 +119,7 @@ async def test_another_choice_of_sealed_tasks_is_no_way_to_a_second_look(url):
         await gate(url, Chance(lives=30))
     fresh = Chance()
     with pytest.raises(UserError, match="no second look"):
-        await gate(url, fresh, GateSettings(seen_instances=24, unseen_families=6))
+        await gate(url, fresh, GateSettings(tasks=24, held_out_tasks=6))
     assert fresh.played == []
 
 
