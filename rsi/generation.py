@@ -244,6 +244,8 @@ class Cycle(Results):
         documents = _document(old.document), _document(new.document)
         docket = reviews.docket(self.lineage)
         request = candidate_request(self.lineage, n, (old.pair, new.pair), documents, rules)
+        if self._now().pair == new.pair:  # promoted, then killed: what people decided since comes too late
+            return "approved" if any(filed.record == request for filed in docket.requests) else None
         if (stands := standing(request, docket, rules)) != "waiting":
             return stands
         if not unapproved(*documents, self.expanded(n).composed, self._decided()[0], rules):

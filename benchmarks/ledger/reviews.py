@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 from rsi.errors import IntegrityError
 from rsi.gate.review import DAY, Review, standing
+from rsi.hcp.document import parse
 from rsi.registry.reviews import Reviews
 from rsi.types import Look, ReviewDecision, ReviewRequest, Verdict
 
@@ -112,7 +113,9 @@ def candidate_promoted_that_people_rejected(v: "Victim") -> "Faults":
     """Past the run that would have asked: the history tells."""
     champion = v.champions.current("main")
     assert champion is not None
-    new = champion.model_copy(update={"pair": champion.pair.model_copy(update={"hcp": "a worse document"})})
+    worse = "version = 1\nname = 'worse'"
+    hcp = parse(worse, "worse").digest
+    new = champion.model_copy(update={"document": worse, "pair": champion.pair.model_copy(update={"hcp": hcp})})
     request = ASKED.model_copy(update={"pair": new.pair.digest})
     fields = {
         "lineage": "main",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rsi.gate.ledger import Anchor, Entry, append
+from rsi.hcp.document import parse
 from rsi.ids import canonical
 from rsi.registry import anchors
 from rsi.registry.champions import Champions
@@ -27,8 +28,9 @@ class Note(Record):
 
 
 def pair(name: str, generation: int) -> PairRecord:
-    made = Pair(base="base", adapters={"agent": name}, hcp="document")
-    return PairRecord(pair=made, lineage="main", generation=generation, parent=None, document=f"x = '{name}'")
+    document = f"version = 1\nname = '{name}'"
+    made = Pair(base="base", adapters={"agent": name}, hcp=parse(document, name).digest)
+    return PairRecord(pair=made, lineage="main", generation=generation, parent=None, document=document)
 
 
 FIRST, SECOND, THIRD, STRANGER = pair("a0", 0), pair("a1", 1), pair("a2", 2), pair("a9", 9)

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -43,7 +43,7 @@ def show(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
 
     found = examine(settled(settings), _to_stderr)
     if as_json:
-        print(json.dumps([{**entry.model_dump(), "body": json.loads(entry.body)} for entry in found.entries]))
+        print(json.dumps([{**entry.model_dump(), "body": _content(entry)} for entry in found.entries]))
         return
     for entry in found.entries:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(entry.at))
@@ -54,9 +54,19 @@ def show(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
 
 def _summary(entry: "Entry") -> str:
     """The short values of an entry's record; digests are cut."""
-    content = json.loads(entry.body)
+    content = _content(entry)
+    if not isinstance(content, dict):
+        return f"not a record: {entry.body[:60]!r}"
     plain = {name: value for name, value in content.items() if isinstance(value, str | int | float) and value != ""}
     return ", ".join(f"{name} {str(value)[:24]}" for name, value in list(plain.items())[:6])
+
+
+def _content(entry: "Entry") -> Any:
+    """What an entry's body says; the text itself where it is no JSON."""
+    try:
+        return json.loads(entry.body)
+    except (ValueError, RecursionError):
+        return entry.body
 
 
 def _to_stderr(line: str) -> None:

@@ -12,6 +12,9 @@ from rsi.gate.ledger import KINDS, Entry
 from rsi.ids import digest
 
 Content = Mapping[str, Any]
+# What reading a body raises that is no record: no JSON, JSON of another shape, numbers and nesting without bound.
+DAMAGE = (ValueError, TypeError, AttributeError, KeyError, ArithmeticError, RecursionError)
+HITS = ("passes", "flags", "idle", "leaks")  # of a canary entry: any of them is a hit
 
 
 def breaches(entries: Sequence[Entry]) -> list[str]:
@@ -28,27 +31,41 @@ class _History:
     promoted: set[str] = field(default_factory=set)  # looks
     asked: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # request -> generation and pair of a candidate
     refused: set[tuple[Any, Any]] = field(default_factory=set)  # by people
+    hit: set[Any] = field(default_factory=set)  # generations whose canaries were
 
     def read(self, entry: Entry) -> Iterator[str]:
-        readers = {"look": self._look, "verdict": self._verdict, "promotion": self._promotion, "review": self._review}
+        readers = {
+            "look": self._look,
+            "verdict": self._verdict,
+            "promotion": self._promotion,
+            "review": self._review,
+            "canary": self._canary,
+        }
         try:
             content = json.loads(entry.body)
             if entry.kind in readers:
                 yield from readers[entry.kind](content)
             elif entry.kind not in KINDS:
                 yield f"unknown kind '{entry.kind}'"
-        except (ValueError, TypeError, AttributeError):
+        except DAMAGE:
             yield "its body is no record of its kind"
 
     def _look(self, look: Content) -> Iterator[str]:
         if any(was.get("generation") == look.get("generation") for was in self.looks.values()):
             yield f"a second look in generation {look.get('generation')}"
+        if look.get("generation") in self.hit:
+            yield f"a look in generation {look.get('generation')}, whose canaries were hit"
         past = [was for was in self.looks.values() if was.get("sealed") == look.get("sealed")]
         allowed = min(was.get("shard_looks", 1) for was in (*past, look))
         if len(past) >= allowed:
             yield f"more than {allowed} looks at one shard"
         yield from overspent(look, list(self.looks.values()))
         self.looks[digest(look)] = look
+
+    def _canary(self, seen: Content) -> Iterator[str]:
+        if any(seen.get(name) for name in HITS):
+            self.hit.add(seen.get("generation"))
+        yield from ()
 
     def _verdict(self, verdict: Content) -> Iterator[str]:
         name = str(verdict.get("look"))

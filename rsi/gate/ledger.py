@@ -7,11 +7,14 @@ import hmac
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from pydantic import Field
+
 from rsi.errors import IntegrityError
 from rsi.ids import canonical
 from rsi.types import Record
 
 KINDS = ("look", "verdict", "review", "promotion", "canary")
+MAX_TIME = 253402300799.0  # the end of the year 9999
 AHEAD = 300.0  # seconds by which clocks of honest machines may differ
 
 
@@ -21,10 +24,10 @@ class Entry(Record):
     `hash`: hex SHA-256 of the canonical JSON of the fields above it; `signature`: hex HMAC-SHA256 of `hash`."""
 
     lineage: str
-    seq: int
+    seq: int = Field(ge=1, lt=2**53)
     kind: str
     body: str
-    at: float
+    at: float = Field(ge=0, le=MAX_TIME)
     previous: str
     hash: str
     signature: str | None = None
@@ -103,7 +106,7 @@ def _alone(lineage: str, entry: Entry, key: bytes | None, now: float | None) -> 
         yield f"{name} was changed: its content does not have its hash"
     if key is not None and entry.signature is None:
         yield f"{name} is not signed, though there is a key"
-    elif key is not None and not hmac.compare_digest(str(entry.signature), _signature(entry.hash, key)):
+    elif key is not None and entry.signature != _signature(entry.hash, key):
         yield f"{name} is not signed with this key"
     if now is not None and entry.at > now + AHEAD:
         yield f"{name} is of the future: the clock was moved back, or the entry is forged"

@@ -21,7 +21,7 @@ def read(folder: Path, lineage: str) -> Anchor | None:
         return Anchor.model_validate_json(path.read_text(encoding="utf8"))
     except FileNotFoundError:
         return None
-    except (ValidationError, UnicodeDecodeError):
+    except (ValidationError, UnicodeDecodeError, OSError):
         raise IntegrityError(f"anchor {path}: it is damaged; restore it from a copy") from None
 
 

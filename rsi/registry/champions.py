@@ -58,7 +58,8 @@ class Champions:
         """Make `pair` champion because the verdict on `look` says promote. False where that look has promoted already.
 
         Raises IntegrityError where there is no such verdict, it says otherwise or concerns another candidate, the
-        champion that it was measured against is champion no more, the ledger has a fault, or the pair is not published.
+        champion that it was measured against is champion no more, the pair is not published, or the ledger has a fault
+        or would have one with this promotion in it.
         LeaseHeld without the newest lease."""
 
         def work(connection: Connection) -> bool:
@@ -75,14 +76,14 @@ class Champions:
                     f"lineage '{lineage}': the verdict compared {pair[:12]} with {found.champion[:12]}, but the "
                     f"champion is now {str(current)[:12]}; judge it again"
                 )
+            if _record(connection, lineage, pair) is None:
+                raise IntegrityError(f"lineage '{lineage}': pair {pair[:12]} is not published")
+            self._append(connection, lineage, pair, kind="promotion", look=look, reason="the verdict on this look")
             if wrong := ledger.found(connection, self._database.anchors, lineage, self._key):
                 raise IntegrityError(
                     f"lineage '{lineage}': its ledger cannot be believed, so nothing is promoted: {wrong[0]}; "
                     "`rsi ledger verify` names all"
                 )
-            if _record(connection, lineage, pair) is None:
-                raise IntegrityError(f"lineage '{lineage}': pair {pair[:12]} is not published")
-            self._append(connection, lineage, pair, kind="promotion", look=look, reason="the verdict on this look")
             return True
 
         return self._anchored(lineage, work)

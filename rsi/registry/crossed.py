@@ -8,7 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
+from rsi.errors import RsiError
+from rsi.gate.lawful import DAMAGE
 from rsi.gate.ledger import Entry
+from rsi.hcp.document import parse
 from rsi.ids import digest
 from rsi.registry.models import looks, pairs, promotions, verdicts
 
@@ -51,28 +54,40 @@ def disagreements(connection: Connection, lineage: str, entries: Sequence[Entry]
         rows = {str(row[what.key]): dict(row) for row in found}
         for name in sorted(kept.keys() | rows.keys()):
             yield from _compared(what, name, kept.get(name), rows.get(name))
-    yield from _records(connection, lineage)
+    yield from _records(connection, lineage, entries)
 
 
-def _records(connection: Connection, lineage: str) -> Iterator[str]:
-    """Pairs are not in the ledger, which names them by digest: their records must have it."""
+def _records(connection: Connection, lineage: str, entries: Sequence[Entry]) -> Iterator[str]:
+    """Pairs are not in the ledger, which names them by digest: their records must have it, and their documents the
+    digest that the pair names."""
+    present = set[str]()
     for row in connection.execute(select(pairs).where(pairs.c.lineage == lineage)):
+        present.add(row.pair)
         try:
             content = json.loads(row.body)
             same = digest(content) == row.body_digest and digest(content["pair"]) == row.pair
-        except (ValueError, TypeError, KeyError):
-            same = False
+            named = not same or parse(content["document"], "").digest == content["pair"]["hcp"]
+        except DAMAGE:
+            same = named = False
+        except RsiError:
+            named = False
         if not same:
             yield f"pair {row.pair[:12]}: its record is not the one that was published: it was changed"
+        elif not named:
+            yield f"pair {row.pair[:12]}: its document is not the one that its digest names: it was changed"
+    champions = {said["pair"]: None for entry in entries if entry.kind == "promotion" and (said := _said(entry))}
+    for pair in champions:
+        if pair not in present:
+            yield f"pair {str(pair)[:12]} was made champion but has no record: its rows were removed"
 
 
 def _said(entry: Entry) -> Values | None:
-    """What an entry's row must hold; None where its body is no JSON object."""
+    """What an entry's row must hold; None where its body is no record."""
     try:
         content = json.loads(entry.body)
-    except ValueError:
+        return {**content, "digest": digest(content), "body": entry.body}
+    except DAMAGE:
         return None
-    return {**content, "digest": digest(content), "body": entry.body} if isinstance(content, dict) else None
 
 
 def _compared(what: Mirrored, name: str, said: Values | None, row: Values | None) -> Iterator[str]:

@@ -147,6 +147,7 @@ def _explained(error: DBAPIError, where: str) -> Exception:
         "unable to open": "it cannot be opened; check the path and its permissions",
         "readonly database": "it is read-only; make the file and its folder writable",
         "not a database": "the file is no SQLite database; move it away or use another RSI_HOME",
+        "could not decode": "a text in it is damaged; restore it from a copy, or use another RSI_HOME",
         "malformed": "the file is damaged; restore it from a copy, or use another RSI_HOME",
         "disk i/o error": "the disk failed; check it and its free space",
         "could not connect": "the server does not answer; check the URL and that it runs",

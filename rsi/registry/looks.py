@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from rsi.errors import IntegrityError, UserError
-from rsi.gate.lawful import overspent
+from rsi.gate.lawful import breaches, overspent
 from rsi.registry.engine import Database
 from rsi.registry.lease import Lease
-from rsi.registry.ledger import anchor, write
+from rsi.registry.ledger import anchor, chain, write
 from rsi.registry.models import looks, verdicts
 from rsi.registry.store import body
 from rsi.types import Look, Verdict
@@ -26,7 +26,8 @@ class Looks:
     def open(self, look: Look) -> Verdict | None:
         """Record a look durably. The same look again resumes it, or gives the verdict that it has. UserError for
         another one in the same generation, whatever changed since, or at a sealed shard that has had its looks.
-        IntegrityError where the look states another sum than the lineage's looks have spent, or breaks its budget."""
+        IntegrityError where the look states another sum than the lineage's looks have spent, breaks its budget, or is
+        of a generation whose canaries were hit."""
 
         def work(connection: Connection) -> None:
             if self._lease is not None:
@@ -40,6 +41,8 @@ class Looks:
             row = look.model_dump(include={"lineage", "generation", "champion", "candidate", "sealed"})
             connection.execute(insert(looks).values(**row, digest=look.digest, opened_at=time.time(), body=body(look)))
             write(connection, look.lineage, "look", look, self._key)
+            for line in breaches(chain(connection, look.lineage)):
+                raise IntegrityError(f"lineage '{look.lineage}': no look is opened: {line}")
 
         self._database.write(work)
         anchor(self._database, look.lineage)

@@ -64,9 +64,9 @@ def _check(request: ReviewRequest, docket: Docket, rules: Review, results: Resul
         raise UserError(f"{name} is {stands}, which ends it; what still waits is asked again by a later run")
     if request.kind == "candidate":
         n = request.generation
-        if results.done(n, "promotion"):
+        old, new, champion = results.champion(n), results.candidate(n), results.registry.current(results.lineage)
+        if results.done(n, "promotion") or (champion is not None and champion.pair == new.pair):
             raise UserError(f"{name}: generation {n} is finished; use `rsi rollback` to undo a promotion")
-        old, new = results.champion(n), results.candidate(n)
         made = candidate_request(results.lineage, n, (old.pair, new.pair), (_document(old), _document(new)), rules)
         if made.subject != request.subject:
             raise IntegrityError(f"{name}: the recorded candidate is not the one that was asked about")

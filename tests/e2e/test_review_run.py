@@ -98,6 +98,31 @@ def test_a_rejected_candidate_is_not_promoted_and_it_is_said(world, rsi):
     assert [pair["role"] for pair in json.loads(out)] == ["champion", "candidate"]
 
 
+def test_what_is_decided_after_a_crash_just_behind_the_promotion_comes_too_late(world, rsi, monkeypatch):
+    settings, contract = world
+    asyncio.run(until_gate(settings))
+    demand(contract, classes=["text"])
+    rsi("run", settings)
+    [case] = requests(rsi, settings)
+    rsi("review", "approve", case["id"], settings, "--reviewer", "ann")
+
+    async def killed_behind_the_promotion():
+        async with open_run(load_settings(settings), lambda line: None) as cycle:
+            monkeypatch.setattr(cycle.store, "commit_stage", None)
+            with pytest.raises(TypeError):
+                await cycle.stage("promotion", 1)
+
+    asyncio.run(killed_behind_the_promotion())
+    code, out = rsi("review", "reject", case["id"], settings, "--reviewer", "bea")
+    assert code == 2 and "use `rsi rollback`" in out
+    demand(contract, classes=["text"], reviewers=2)
+    code, out = rsi("run", settings)
+    assert code == 0 and "Generation 1: promote" in out and "waits" not in out
+    assert "0 faults" in rsi("ledger", "verify", settings)[1]
+    _, out = rsi("lineage", settings, "--json")
+    assert [pair["role"] for pair in json.loads(out)] == ["former champion", "champion"]
+
+
 def test_edits_wait_are_approved_and_their_composition_does_not_wait_twice(world, rsi):
     settings, contract = world
     demand(contract, classes=["text"])

@@ -1,6 +1,9 @@
 """Small records for the tests of the registry."""
 
+from rsi.hcp.document import parse
 from rsi.types import Attempt, AttemptSpec, Look, Pair, PairRecord, Score, Termination, Verdict
+
+DOCUMENT = "version = 1\nname = 'x'"
 
 
 def make_attempt(draw=0, score=True, text="", purpose="gen0/test"):
@@ -20,8 +23,8 @@ def make_attempt(draw=0, score=True, text="", purpose="gen0/test"):
 
 
 def make_record(adapter="a0", generation=0, lineage="main", **fields):
-    pair = Pair(base="b", adapters={"agent": adapter}, hcp="h")
-    return PairRecord(pair=pair, lineage=lineage, generation=generation, parent=None, document="x = 1", **fields)
+    pair = Pair(base="b", adapters={"agent": adapter}, hcp=parse(DOCUMENT, "test").digest)
+    return PairRecord(pair=pair, lineage=lineage, generation=generation, parent=None, document=DOCUMENT, **fields)
 
 
 def make_look(champion, candidate, generation=1, sealed=None, lineage="main"):

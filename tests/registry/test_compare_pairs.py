@@ -20,8 +20,8 @@ def test_two_pairs_side_by_side():
 
 
 def test_the_documents_differ_line_by_line():
-    other = B.model_copy(update={"document": "x = 2"})
-    assert document_diff(A, B) == "" and "-x = 1\n+x = 2" in document_diff(A, other)
+    other = B.model_copy(update={"document": "version = 2"})
+    assert document_diff(A, B) == "" and "-version = 1\n-name = 'x'\n+version = 2" in document_diff(A, other)
 
 
 def test_a_lineage_with_a_promotion_a_refused_candidate_and_a_rollback(database):

@@ -82,7 +82,7 @@ async def gate(url, executor, settings=SETTINGS, seed=0):
         seed=seed,
         champion=OLD,
         document="",
-        harness=HarnessConfig(document_digest="h", system=""),
+        harness=HarnessConfig(document_digest=OLD.hcp, system=""),
         bank=bank,
         draw=recording.draw,
         say=lambda line: None,

@@ -9,13 +9,15 @@ from alembic.config import Config
 from registry_records import make_look, make_record, make_verdict
 
 from rsi.errors import IntegrityError, LeaseHeld, UserError
+from rsi.gate.canaries import Outcome
 from rsi.registry import anchors
 from rsi.registry.champions import Champions
 from rsi.registry.engine import open_database
 from rsi.registry.lease import acquire
 from rsi.registry.ledger import Ledger
 from rsi.registry.looks import Looks
-from rsi.types import Record
+from rsi.registry.reviews import Reviews
+from rsi.types import Record, ReviewDecision, ReviewRequest
 
 OLD, NEW = make_record("a0"), make_record("a1", 1)
 KEY = b"a key of the operator"
@@ -147,8 +149,9 @@ EDITS = [
     ("DELETE FROM verdicts", "verdict"),
     ("DELETE FROM looks", "look"),
     ("INSERT INTO promotions VALUES (9, 'main', 'x', NULL, 'promotion', NULL, 'forged', 0.0)", "promotion"),
-    ("UPDATE pairs SET body = replace(body, 'x = 1', 'x = 2')", "pair"),
+    ("UPDATE pairs SET body = replace(body, 'version = 1', 'version = 2')", "pair"),
     ("UPDATE pairs SET body = '{'", "pair"),
+    ("DELETE FROM pairs", "pair"),
     ("INSERT INTO looks VALUES ('d', 'main', 9, 'a', 'b', 's', 0.0, '{}')", "look"),
 ]
 
@@ -159,6 +162,89 @@ def test_a_row_changed_removed_or_added_outside_is_found(database, lease, ledger
     with sqlite3.connect(tmp_path / "store.db") as raw:
         assert raw.execute(statement).rowcount >= 1
     assert any(line.startswith(kind) for line in ledger.verify("main")), ledger.verify("main")
+
+
+def add_pair(raw, record):
+    """A newer row of a pair, as someone who can write the file adds it."""
+    columns = "lineage, pair, generation, body_digest, published_at, body"
+    values = ("main", record.pair.digest, 1, record.digest, 9.0, canonical_of(record))
+    raw.execute(f"INSERT INTO pairs ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
+
+
+@pytest.mark.parametrize("text", ["version = 1", "no document"])
+def test_a_pair_whose_document_is_not_its_own_is_found_and_promotes_nothing(database, lease, ledger, tmp_path, text):
+    champions, looks, look = Champions(database, lease), Looks(database, lease), make_look(OLD, NEW)
+    champions.start(OLD)
+    champions.publish(NEW)
+    looks.open(look)
+    looks.close(make_verdict(look))
+    with sqlite3.connect(tmp_path / "store.db") as raw:
+        add_pair(raw, NEW.model_copy(update={"document": text}))
+    assert ["its document is not the one" in line for line in ledger.verify("main")] == [True]
+    with pytest.raises(IntegrityError, match="its document is not the one"):
+        champions.promote("main", NEW.pair.digest, look.digest)
+
+
+def test_a_rejection_that_comes_just_before_the_promotion_refuses_it(database, lease, ledger):
+    champions, looks, look = Champions(database, lease), Looks(database, lease), make_look(OLD, NEW)
+    reviews = Reviews(database)
+    champions.start(OLD)
+    champions.publish(NEW)
+    looks.open(look)
+    looks.close(make_verdict(look))
+    pair = NEW.pair.digest
+    fields = {"lineage": "main", "generation": 1, "kind": "candidate", "name": "pair", "subject": "all of it"}
+    asked = ReviewRequest.model_validate({**fields, "classes": ("text",), "pair": pair})
+    reviews.ask(asked)
+    given = {"request": asked.digest, "subject": asked.subject, "reviewer": "ann", "verdict": "reject"}
+    reviews.decide("main", ReviewDecision.model_validate(given))
+    with pytest.raises(IntegrityError, match="people rejected the candidate"):
+        champions.promote("main", pair, look.digest)
+    assert champions.current("main") == OLD and ledger.verify("main") == []
+
+
+def test_no_look_is_opened_in_a_generation_whose_canaries_were_hit(database, lease, ledger):
+    Champions(database, lease).start(OLD)
+    ledger.append("main", "canary", Outcome(generation=1, passes=1))
+    with pytest.raises(IntegrityError, match="whose canaries were hit"):
+        Looks(database, lease).open(make_look(OLD, NEW))
+    ledger.append("main", "canary", Outcome(generation=2))
+    Looks(database, lease).open(make_look(OLD, NEW, 2))
+    assert ledger.verify("main") == []
+
+
+DAMAGE = [
+    "body = cast(x'ff' AS text)",
+    "body = '{\"alpha\": NaN}'",
+    'body = \'{"a": "\\ud800"}\'',
+    "body = '" + "[" * 200_000 + "'",
+    'body = \'{"alpha": 1' + "0" * 400 + "}'",
+    "body = '[]'",
+    "at = 9e999",
+    "at = 1e300",
+    "signature = 'é'",
+]
+
+
+@pytest.mark.parametrize("change", DAMAGE)
+def test_a_damaged_entry_is_a_fault_and_never_a_traceback(database, lease, ledger, tmp_path, change):
+    promoted(database, lease, KEY)
+    with sqlite3.connect(tmp_path / "store.db") as raw:
+        for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            raw.execute(f"DROP TRIGGER {name}")
+        raw.execute(f"UPDATE ledger SET {change} WHERE seq = 2")
+    try:
+        assert Ledger(database, key=KEY).verify("main")
+    except UserError as error:
+        assert "is damaged" in str(error)
+
+
+def test_a_folder_in_the_anchors_place_is_a_fault(database, lease, ledger):
+    promoted(database, lease)
+    file = anchors.anchor_file(database.anchors, "main")
+    file.unlink()
+    file.mkdir()
+    assert any("damaged" in line for line in ledger.verify("main"))
 
 
 def test_a_forged_verdict_promotes_nothing_even_before_anyone_verifies(database, lease, tmp_path):
@@ -217,6 +303,8 @@ def test_an_older_store_is_chained_when_it_is_opened(tmp_path):
             ("verdicts", (look.digest, "promote", 3.0, text)),
             ("promotions", (1, "main", OLD.pair.digest, None, "start", None, "the first champion", 1.0)),
             ("promotions", (2, "main", NEW.pair.digest, OLD.pair.digest, "promotion", look.digest, "verdict", 4.0)),
+            ("pairs", (1, "main", OLD.pair.digest, 0, OLD.digest, 1.0, canonical_of(OLD))),
+            ("pairs", (2, "main", NEW.pair.digest, 1, NEW.digest, 1.0, canonical_of(NEW))),
         ):
             raw.execute(f"INSERT INTO {row[0]} VALUES ({','.join('?' * len(row[1]))})", row[1])
     database = open_database(f"sqlite:///{path}")
