@@ -126,8 +126,10 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
     except UnicodeDecodeError:
         raise UserError(f"{path}: is not UTF-8 text; save it as UTF-8 TOML") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # malformed, or a number of more digits than Python reads
         raise UserError(f"{path}: malformed TOML: {error}") from None
+    except RecursionError:
+        raise UserError(f"{path}: malformed TOML: it is nested too deeply") from None
 
 
 def validate(model: type[T], data: Any, where: str) -> T:
@@ -139,13 +141,18 @@ def validate(model: type[T], data: Any, where: str) -> T:
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first validation problem as one plain line: key, what was wrong, what was given."""
-    item = error.errors(include_url=False)[0]
+    """The first validation problem as one plain line: key, what was wrong, what was given. A key that is unknown comes
+    first: it may be the one that is missing, misspelled."""
+    items = error.errors(include_url=False)
+    item = next((one for one in items if one["type"] == "extra_forbidden"), items[0])
     key = ".".join(str(part) for part in item["loc"]) or "document"
     if item["type"] == "extra_forbidden":
         return f"unknown key '{key}'; remove it or correct its spelling"
-    given = repr(item.get("input"))[:60]
-    return f"'{key}': {item['msg'][0].lower() + item['msg'][1:]} (given: {given})"
+    if item["type"] == "missing":
+        return f"key '{key}' is missing"
+    said = item["msg"].removeprefix("Value error, ")
+    given = "" if isinstance(item["input"], dict) else f" (given: {item['input']!r:.60})"
+    return f"'{key}': {said[0].lower() + said[1:]}{given}"
 
 
 def load_settings(path: Path) -> RunSettings:

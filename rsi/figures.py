@@ -7,6 +7,11 @@ from rsi.types import Rate
 Z95 = 1.959963984540054  # two-sided 95% quantile of the normal distribution
 
 
+def exact(value: float, n: int, note: str) -> Rate:
+    """What was counted or measured on all `n` that there are: nothing is inferred, so it is its own interval."""
+    return Rate(value=value, n=n, low=value, high=value, note=note)
+
+
 def wilson(passes: int, n: int, note: str = "") -> Rate:
     """`passes` of `n` draws as a rate with its 95% Wilson interval; n = 0 knows nothing: value 0 in [0, 1].
 

@@ -13,6 +13,7 @@ from rsi.config import RunSettings
 from rsi.discovery.stage import discover
 from rsi.errors import IntegrityError, ReviewPending, UserError
 from rsi.expansion.stage import expand, selectable
+from rsi.figures import exact
 from rsi.gate.canaries import Guard, Suspect, facts, line, watch
 from rsi.gate.certified import Certified, looked_at, quarantine, worn
 from rsi.gate.contract import Contract
@@ -21,7 +22,7 @@ from rsi.gate.stage import Candidate, judge
 from rsi.hcp.document import Document, parse
 from rsi.ports import Certifier, Draw, LookBook, Proposer, Prove, Registry, ReviewBook, Scene, Store, TaskBank
 from rsi.results import CANARIES, STAGES, Judgement, Results
-from rsi.types import Edit, OpenTask, Pair, PairRecord, Update, Verdict
+from rsi.types import Edit, OpenTask, Pair, PairRecord, Rate, Update, Verdict
 from rsi.update.stage import Training, update
 
 
@@ -294,9 +295,9 @@ def _document(text: str) -> Document:
     return parse(text, "recorded HCP document")
 
 
-def _facts(updated: Update) -> dict[str, float]:
+def _facts(updated: Update) -> dict[str, Rate]:
     """What a contract may ask that no sealed attempt holds. Before its first step training compares sampler and learner
     (nats a token)."""
     steps = updated.adapter.metrics if updated.adapter is not None else ()
     gaps = [step["logprob_gap"] for step in steps if "logprob_gap" in step]
-    return {"sampler_learner_gap": gaps[0]} if gaps else {}
+    return {"sampler_learner_gap": exact(gaps[0], 1, "the first training step")} if gaps else {}

@@ -8,6 +8,8 @@ from math import fsum
 from rsi.gate.contract import Error
 from rsi.types import Look
 
+LEAST = 1e-12  # an error that a look can be judged at
+
 
 def allot(earlier: Sequence[Look], budget: float, horizon: int) -> tuple[float, float, float]:
     """(alpha, spent, budget) of the next look. Each look may spend 1/`horizon` of what is left, so the whole is never

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rsi.figures import exact, wilson
 from rsi.gate.bait import Bait
 from rsi.ports import Certifier, Scene
-from rsi.types import Attempt, Certificate, HarnessConfig, OpenTask, Pair, Record, Task
+from rsi.types import Attempt, Certificate, HarnessConfig, OpenTask, Pair, Rate, Record, Task
 
 TRIES = 3  # of attempts that infrastructure loses
 LINES = 6  # of what was seen, that a person is told at once
@@ -107,13 +108,16 @@ def purpose(generation: int) -> str:
     return f"gen{generation}/canaries"
 
 
-def facts(outcome: Outcome) -> Mapping[str, float]:
+def facts(outcome: Outcome) -> dict[str, Rate]:
     """What clauses of kind `zero` and `parity` may ask for. What was not measured is left out, and fails."""
     if not outcome.drawn:
         return {}
-    passes = {} if outcome.lost else {"canary_passes": float(outcome.passes)}
-    replays = {"replay_gap": outcome.differing / outcome.replayed} if outcome.replayed else {}
-    return {**passes, **replays, "sealed_leaks": float(outcome.leaks)}
+    found = {"sealed_leaks": exact(outcome.leaks, outcome.drawn, "canaries, and all that the generation recorded")}
+    if not outcome.lost:
+        found["canary_passes"] = wilson(outcome.passes, outcome.drawn, "canaries")
+    if outcome.replayed == outcome.drawn - outcome.lost > 0:  # a replay that was lost may have differed
+        found["replay_gap"] = wilson(outcome.differing, outcome.replayed, "canaries played again")
+    return found
 
 
 def line(outcome: Outcome) -> str:
@@ -122,7 +126,7 @@ def line(outcome: Outcome) -> str:
     where = purpose(outcome.generation)
     return (
         f"generation {outcome.generation} is stopped by its canaries, before any sealed task was looked at: "
-        f"{'; '.join([*outcome.seen[:LINES], *more])}. Look at the attempts of purpose '{where}', then "
+        f"{'; '.join([*outcome.seen[:LINES], *more])}. Look at the attempts whose purpose ends in '{where}', then "
         "start another lineage, or go back to an earlier champion with `rsi rollback`, which refuses this candidate"
     )
 

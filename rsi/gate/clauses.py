@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rsi.gate.contract import COUNTS, ENOUGH_FAMILIES, GAINS, PARITIES, Clause
+from rsi.figures import exact
+from rsi.gate.contract import COUNTS, ENOUGH_FAMILIES, FACTS, GAINS, PARITIES, Clause
 from rsi.gate.evidence import SHOWN, Case, Evidence
 from rsi.gate.statistics import LEVEL, mean_difference, rate, ratio
 from rsi.gate.veto import losses
@@ -60,14 +61,14 @@ def decide(clause: Clause, evidence: Evidence, levels: Levels) -> ClauseResult:
     if not binds(clause, evidence):
         few = clause.binding and f"fewer than {ENOUGH_FAMILIES} unseen families"
         reason += f" (reported only{f': {few}' if few else ''})"
-    where = SHOWN.get(clause.slice, clause.slice)
+    where = "" if clause.metric in FACTS else f"{SHOWN.get(clause.slice, clause.slice)}: "
     return ClauseResult(
         name=clause.name,
         kind=clause.kind,
         slice=clause.slice,
         held=verdict,
         estimate=estimate,
-        reason=f"{where}: {reason}",
+        reason=where + reason,
     )
 
 
@@ -119,21 +120,21 @@ def _measure(clause: Clause, evidence: Evidence, levels: Levels, case: Case) -> 
 
 def _fact(clause: Clause, evidence: Evidence, chosen: NDArray[np.intp]) -> Rate | None:
     """A count or gap: of the candidate's finished attempts, or a fact that came with the evidence."""
-    if clause.metric != "flags":
-        value = evidence.facts.get(clause.metric)
-        return None if value is None else Rate(value=value, n=1, low=value, high=value, note="measured by the run")
+    if clause.metric in FACTS:
+        return evidence.facts.get(clause.metric)
     table = evidence.candidate.figures["flags"][chosen]
     n = int((~np.isnan(table)).sum())
-    count = float(np.nansum(table))
-    return Rate(value=count, n=n, low=count, high=count, note="count over attempts") if n else None
+    return exact(float(np.nansum(table)), n, "attempts") if n else None
 
 
 def _count(clause: Clause, estimate: Rate | None) -> str:
     if estimate is None or not np.isfinite(estimate.value):
         return f"no evidence: {clause.metric} was not measured, and missing evidence fails"
     if clause.kind == "parity":
-        return f"{clause.metric} is {estimate.value:.3g}, at most {clause.limit:g} is asked"
-    return "none seen" if estimate.value == 0 else f"{estimate.value:g} seen; none is allowed"
+        seen = f"{clause.metric} is {estimate.value:.3g}, at most {clause.limit:g} is asked"
+    else:
+        seen = "none seen" if estimate.value == 0 else f"{estimate.value:.3g} seen, none is allowed"
+    return f"{seen}, n={estimate.n} {estimate.note}"
 
 
 def _explain(clause: Clause, r: Rate, held: bool, levels: Levels) -> str:

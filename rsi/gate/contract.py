@@ -18,6 +18,7 @@ GAINS = ("pass_rate", "reward")  # in [0, 1], more is better
 COSTS = ("completion_tokens", "prompt_tokens", "turns", "seconds")  # of an attempt, less is better
 COUNTS = ("flags", "canary_passes", "sealed_leaks")  # of cheating
 PARITIES = ("replay_gap", "sampler_learner_gap")  # how far two ways to the same figure are apart
+FACTS = ("canary_passes", "sealed_leaks", *PARITIES)  # no sealed attempt holds them, so no slice divides them
 Metric = Literal[
     "pass_rate",
     "reward",
@@ -49,7 +50,14 @@ def _slice(name: str) -> str:
     return name
 
 
+def _name(text: str) -> str:
+    if not text.isprintable() or text != text.strip() or not 1 <= len(text) <= 80:
+        raise ValueError("a name is 1 to 80 printable characters, without spaces around")
+    return text
+
+
 Slice = Annotated[str, AfterValidator(_slice)]
+Name = Annotated[str, AfterValidator(_name)]
 
 
 class Clause(Record):
@@ -66,7 +74,7 @@ class Clause(Record):
     `binding`, or is about fewer than ENOUGH_FAMILIES unseen families, is reported and decides nothing.
     """
 
-    name: str = Field(min_length=1)
+    name: Name
     kind: Kind
     metric: Metric = "pass_rate"
     slice: Slice = "all"
@@ -74,8 +82,8 @@ class Clause(Record):
     margin: float | None = Field(None, ge=0, le=1)
     limit: float | None = Field(None, allow_inf_nan=False)
     solved: float = Field(0.9, gt=0, le=1)
-    min_tasks: int = Field(8, ge=1)
-    min_families: int = Field(3, ge=2)
+    min_tasks: int = Field(8, ge=1, le=100_000)
+    min_families: int = Field(3, ge=2, le=10_000)
     binding: bool = True
 
     @property
@@ -95,7 +103,19 @@ class Clause(Record):
             raise ValueError(f"clause '{self.name}': {self.kind} takes the metrics {', '.join(_METRICS[self.kind])}")
         if self.of != "candidate" and self.kind not in ("ceiling", "floor"):
             raise ValueError(f"clause '{self.name}': 'of' belongs to ceiling and floor")
+        if self.slice.startswith("family:") and self.kind not in ("veto", "zero", "parity"):
+            raise ValueError(f"clause '{self.name}': {self.kind} compares families, so one family cannot show it")
+        low, high = self._room
+        if self.limit is not None and not low <= self.limit <= high:
+            raise ValueError(f"clause '{self.name}': 'limit' {self.limit:g} divides nothing: take {low:g} to {high:g}")
         return self
+
+    @property
+    def _room(self) -> tuple[float, float]:
+        """The limits that some candidates keep to and others do not."""
+        if self.kind == "floor" and self.of != "ratio":
+            return (0, 1) if self.of == "candidate" else (-1, 1)
+        return (-1e12 if self.of == "difference" else 0, 1e12)
 
 
 class Judge(Record):
@@ -135,15 +155,15 @@ class Error(Record):
     spends 1/`horizon` of what is left. `veto`: the chance that a look vetoes a candidate that lost nothing. `futility`:
     drawing stops where the chance to still show a gain of `worth` falls below it."""
 
-    lineage: float = Field(0.05, gt=0, lt=0.5)
+    lineage: float = Field(0.05, ge=1e-4, lt=0.5)
     horizon: int = Field(20, ge=1, le=10_000)
-    veto: float = Field(0.05, gt=0, lt=0.5)
+    veto: float = Field(0.05, ge=1e-4, lt=0.5)
     futility: float = Field(0.25, ge=0, lt=0.5)
 
 
 class Contract(Record):
     version: Literal[1]
-    name: str = Field(min_length=1)
+    name: Name
     evaluation: Evaluation = Evaluation()
     review: Review = Review()
     error: Error = Error()
@@ -156,6 +176,12 @@ class Contract(Record):
             raise ValueError("two clauses have the same name")
         if not any(c.binding and c.kind == "superiority" and c.slice != "unseen_families" for c in self.clause):
             raise ValueError("no binding clause of kind superiority: such a contract would promote without a gain")
+        for clause in self.clause:
+            if clause.kind == "superiority" and (clause.margin or 0) >= self.evaluation.worth:
+                raise ValueError(
+                    f"clause '{clause.name}': its 'margin' {clause.margin:g} is not below 'evaluation.worth' "
+                    f"{self.evaluation.worth:g}, the gain that drawing goes on for"
+                )
         return self
 
     def asks(self, metric: Metric) -> bool:

@@ -53,7 +53,7 @@ class Evidence:
     candidate: Arm
     tags: Sequence[frozenset[str]] = ()
     specialist: str = ""
-    facts: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, Rate] = field(default_factory=dict)
 
     @cached_property
     def labels(self) -> NDArray[np.str_]:
@@ -139,7 +139,7 @@ def _table(attempts: Sequence[Sequence[Attempt]], figure: Callable[[Attempt], fl
 
 
 def gather(
-    tasks: Sequence[Task], champion: Arm, candidate: Arm, specialist: str = "", facts: Mapping[str, float] | None = None
+    tasks: Sequence[Task], champion: Arm, candidate: Arm, specialist: str = "", facts: Mapping[str, Rate] | None = None
 ) -> Evidence:
     """Evidence over recorded tasks. Their difficulty is their tag: `tag:difficulty-2`."""
     return Evidence(

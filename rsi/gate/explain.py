@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rsi.gate.budget import spends
-from rsi.gate.contract import ENOUGH_FAMILIES, Clause, Contract
+from rsi.gate.contract import ENOUGH_FAMILIES, FACTS, Clause, Contract
 from rsi.gate.evidence import SHOWN
 
 
@@ -37,7 +37,7 @@ def _demand(clause: Clause) -> str:
         case "veto":
             return f"no family of {where} that passes at {clause.solved:.0%} or more is lost beyond noise"
         case "zero":
-            return f"no {metric} at all, on {where}"
+            return f"no {metric} at all" + ("" if clause.metric in FACTS else f", on {where}")
         case "parity":
             return f"{metric} is at most {clause.limit:g}"
         case _:

@@ -75,8 +75,9 @@ def weigh(contract: Contract, evidence: Evidence, plan: Plan, batch: int) -> Wei
 
 
 def cheating(contract: Contract, evidence: Evidence) -> str:
-    """Why a clause that allows none of something fails on these tasks; empty where none does."""
-    found = [decide(c, evidence, Levels()) for c in contract.clause if c.kind == "zero" and c.binding]
+    """Why a clause that allows none of something fails on these tasks, where it is about any; empty where none does."""
+    about = [c for c in contract.clause if c.kind == "zero" and c.binding and len(evidence.pick(c.slice))]
+    found = [decide(clause, evidence, Levels()) for clause in about]
     return "; ".join(f"{result.name}: {result.reason}" for result in found if result.held is False)
 
 

@@ -26,7 +26,7 @@ class Review(Record):
 
     classes: tuple[Risk, ...] = BY_DEFAULT
     reviewers: int = Field(1, ge=1, le=100)
-    expires_days: float = Field(30, gt=0, le=3650)
+    expires_days: float = Field(30, ge=0.01, le=3650)
 
     @field_validator("classes")
     @classmethod

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rsi.figures import wilson
-from rsi.gate.budget import spends
-from rsi.gate.contract import Contract
+from rsi.errors import UserError
+from rsi.figures import exact, wilson
+from rsi.gate.budget import LEAST, spends
+from rsi.gate.contract import FACTS, Contract
 from rsi.gate.evidence import Arm, Evidence, Table
 from rsi.gate.judgement import Plan, batches, weigh
 from rsi.gate.statistics import mean_difference
@@ -89,7 +90,7 @@ class Simulation:
 
     def evidence(self, old: Table, new: Table, used: Sequence[int]) -> Evidence:
         """What a judgement sees of the tasks `used`."""
-        facts = {"canary_passes": 0.0, "sealed_leaks": 0.0, "replay_gap": 0.0, "sampler_learner_gap": 0.0}
+        facts = {metric: exact(0, 1, "a simulation") for metric in FACTS}
         labels = [self._labels[i] for i in used]
         champion, candidate = (_arm(table[used]) for table in (old, new))
         return Evidence(labels, [False] * len(used), champion, candidate, facts=facts)
@@ -110,9 +111,11 @@ class Simulated(Record):
 
 
 def simulated(contract: Contract, world: World, generation: int, verdicts: int, seed: int = 0) -> Simulated:
-    """Judge `verdicts` candidates at a generation's error."""
+    """Judge `verdicts` candidates at a generation's error. UserError where nothing of it is left by then."""
+    if (alpha := spends(contract.error, generation)) < LEAST:
+        raise UserError(f"generation {generation}: the lineage's error is spent by then; simulate an earlier one")
     rng, simulation = np.random.default_rng(seed), Simulation(contract, world)
-    found = [simulation.verdict(spends(contract.error, generation), rng) for _ in range(verdicts)]
+    found = [simulation.verdict(alpha, rng) for _ in range(verdicts)]
     gains = [outcome.gain.value for outcome in found if outcome.gain is not None]
     return Simulated(
         promoted=wilson(sum(outcome.decision == "promote" for outcome in found), verdicts),

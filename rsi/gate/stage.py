@@ -11,10 +11,10 @@ from rsi.config import GateSettings
 from rsi.errors import UserError
 from rsi.gate.attribution import two_by_two
 from rsi.gate.binding import check_bound
-from rsi.gate.budget import allot
+from rsi.gate.budget import LEAST, allot
 from rsi.gate.certified import looked_at
 from rsi.gate.contract import Contract
-from rsi.gate.evidence import Evidence, gather, tabled
+from rsi.gate.evidence import Arm, Evidence, gather, tabled
 from rsi.gate.judgement import Plan, Weighed, batches, cheating, weigh
 from rsi.gate.statistics import ARMS, mean_difference
 from rsi.ids import digest
@@ -31,7 +31,7 @@ class Candidate:
     pair: Pair
     harness: HarnessConfig
     specialist: str
-    facts: Mapping[str, float]
+    facts: Mapping[str, Rate]
 
 
 async def judge(
@@ -42,7 +42,8 @@ async def judge(
     The look is in the book, with the error that it may spend, before anything is drawn. All arms share the purpose, so
     the same task and draw has the same seed in each. Called again with the same inputs it opens the same look and,
     since `scene.draw` repeats nothing recorded, returns the same verdict; a verdict that the book knows stands.
-    UserError where the contract is of another bank, the bank has no sealed tasks, or the candidate has another base.
+    UserError where the contract is of another bank or has a clause on none of the tasks, the bank has no sealed tasks,
+    or the candidate has another base.
     """
     if candidate.pair == scene.champion:
         return _without_look("reject", "nothing changed")
@@ -54,9 +55,10 @@ async def judge(
             "reject", f"the contract asks for temperature {bound:g}, the candidate's document has {sampled:g}"
         )
     tasks = sealed_tasks(scene, contract, settings)
+    _check_slices(contract, tasks, candidate.specialist)
     earlier = [look for look in book.of(scene.lineage) if look.generation < scene.generation]
     alpha, spent, budget = allot(earlier, contract.error.lineage, contract.error.horizon)
-    if alpha < 1e-12:
+    if alpha < LEAST:
         return _without_look(
             "indecisive", f"the lineage has spent its error budget of {budget:g}; start another lineage"
         )
@@ -195,6 +197,17 @@ def sealed_tasks(scene: Scene, contract: Contract, settings: GateSettings) -> tu
         )
     check_bound(contract, bank=tasks[0].bank)
     return tasks
+
+
+def _check_slices(contract: Contract, tasks: Sequence[Task], specialist: str) -> None:
+    """UserError, before anything is spent, where a clause is about none of the tasks: it could only fail."""
+    slices = gather(tasks, Arm({}, {}), Arm({}, {}), specialist)
+    for clause in contract.clause:
+        if clause.binding and not clause.needs_families and not len(slices.pick(clause.slice)):
+            raise UserError(
+                f"contract '{contract.name}', clause '{clause.name}': no sealed task of this look is of slice "
+                f"'{clause.slice}', so nothing could be promoted; correct it, or raise 'gate.tasks'"
+            )
 
 
 def _purpose(generation: int) -> str:

@@ -1,5 +1,6 @@
 """What people are asked and what they decided, as the lineage's ledger keeps it."""
 
+import re
 import unicodedata
 from typing import Generic, Literal, Self, TypeVar
 
@@ -9,6 +10,8 @@ from rsi.types.edits import Edit
 from rsi.types.record import Record
 
 R = TypeVar("R", bound=Record)
+# Characters that print as nothing, of Unicode's default-ignorable ones, though `isprintable` takes them; and blanks.
+INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]")
 
 
 class ReviewRequest(Record):
@@ -45,7 +48,7 @@ class ReviewDecision(Record):
     @field_validator("reviewer")
     @classmethod
     def _shows_as_it_is(cls, name: str) -> str:
-        if not name.isprintable() or not name.strip():
+        if not name.isprintable() or not name.strip() or INVISIBLE.search(name):
             raise ValueError("a name of printable characters is expected")
         return name
 

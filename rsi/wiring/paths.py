@@ -7,14 +7,18 @@ from rsi.errors import UserError
 
 
 def inside(name: str) -> Path:
-    """A path in settings: absolute, or relative to the working directory, or to the project."""
-    path = Path(name).expanduser()
-    return path if path.exists() else project_root() / path
+    """A path in settings: absolute, or relative to the working directory, or to the project. UserError for what can be
+    no path."""
+    try:
+        path = Path(name).expanduser()
+        return path if path.exists() else project_root() / path
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a zero byte, the home of an unknown user
+        raise UserError(f"'{name[:60]}' can be no path: {error}") from None
 
 
 def bank_folder(name: str) -> Path:
     """A bank by name (task_banks/<name>) or by path. UserError where there is none."""
-    for folder in (project_root() / "task_banks" / name, Path(name).expanduser()):
+    for folder in (project_root() / "task_banks" / name, inside(name)):
         if (folder / "bank.toml").is_file():
             return folder
     shipped = ", ".join(sorted(path.parent.name for path in (project_root() / "task_banks").glob("*/bank.toml")))

@@ -47,7 +47,7 @@ def test_a_bank_of_ones_own(tmp_path):
     [
         ("version = 1", "version = 2", "'version'"),
         ('specialist = "chat"', 'specialist = "poet"', "'specialist'"),
-        ("needs_sandbox", "needs_sandbx", "'needs_sandbox'"),
+        ("needs_sandbox", "needs_sandbx", "'needs_sandbx'"),
         ("[families]", "[families]\nhalve = {}", "'families.halve'.*no such family"),
         ('generator = "reason"', 'generator = "mine"', "'generator'.*no such table 'mine'"),
         ('role = "train"', 'role = "held_out"', "'families'.*all are held out"),

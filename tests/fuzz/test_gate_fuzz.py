@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from toml_mutations import texts
 
 from rsi.errors import UserError
+from rsi.figures import exact
 from rsi.gate.clauses import binds
 from rsi.gate.contract import Contract, load_contract
 from rsi.gate.evidence import Arm, Evidence
@@ -19,7 +20,7 @@ CONTRACTS = sorted(Path("contracts").glob("*.toml"))
 METRICS = ("pass_rate", "reward", "completion_tokens", "prompt_tokens", "turns", "seconds", "flags")
 FACTS = st.dictionaries(
     st.sampled_from(["canary_passes", "sealed_leaks", "replay_gap", "sampler_learner_gap"]),
-    st.sampled_from([0.0, 1.0, -1.0, float("nan"), float("inf")]),
+    st.sampled_from([exact(value, 1, "") for value in (0.0, 1.0, -1.0, float("nan"), float("inf"))]),
 )
 
 

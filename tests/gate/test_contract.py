@@ -35,6 +35,13 @@ def test_identity_is_content_not_layout(tmp_path):
         ('name = "no tampering"', 'name = "more sealed tasks pass"', "same name"),
         ('metric = "completion_tokens"', 'metric = "pass_rate"', "ceiling takes the metrics"),
         ("version = 1", "version = 2", "version"),
+        ('slice = "all"', 'slice = "family:lines"', "one family cannot show it"),
+        ('slice = "all"', 'slice = "all"\nmargin = 0.1', "not below 'evaluation.worth'"),
+        ("limit = 2.0", "limit = -1.0", "divides nothing"),
+        ('"no tampering"', '" "', "printable characters"),
+        ("lineage = 0.05", "lineage = 1e-300", "error.lineage"),
+        ("version = 1", "version = " + "1" * 5001, "malformed TOML"),
+        ("version = 1", "version = " + "[" * 9000, "nested too deeply"),
         ("version = 1", "version = = 1", "malformed TOML"),
     ],
 )

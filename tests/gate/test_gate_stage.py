@@ -6,6 +6,7 @@ import pytest
 
 from rsi.config import GateSettings
 from rsi.errors import UserError
+from rsi.figures import exact, wilson
 from rsi.gate.contract import Contract, load_contract
 from rsi.gate.stage import Candidate, judge
 from rsi.gate.statistics import ARMS
@@ -99,7 +100,8 @@ class Book:
 
 async def gate(play, candidate=NEW, contract=DEFAULT, settings=SETTINGS, bank=None, looks=None, watched=True):
     harness = HarnessConfig(document_digest=candidate.hcp, system="")
-    judged = Candidate(candidate, harness, "agent", {"canary_passes": 0.0, "sealed_leaks": 0.0} if watched else {})
+    facts = {"canary_passes": wilson(0, 4), "sealed_leaks": exact(0, 4, "")} if watched else {}
+    judged = Candidate(candidate, harness, "agent", facts)
     book = Book(play, [] if looks is None else looks)
     return await judge(scene(play, bank), judged, contract, settings, book)
 
@@ -225,6 +227,25 @@ async def test_noise_between_equal_pairs_is_seldom_promoted():
 async def test_who_met_no_canaries_is_not_promoted():
     verdict = await gate(Play(half), watched=False)
     assert verdict.decision == "reject" and clause(verdict, "nothing impossible is passed").held is False
+    seen = clause(await gate(Play(half)), "nothing impossible is passed")
+    assert seen.held and seen.estimate == wilson(0, 4) and seen.estimate.high > 0.4
+
+
+async def test_a_clause_on_no_task_is_said_before_anything_is_spent():
+    looks = []
+    for slice in ("tag:nonesuch", "specialist:nobody"):
+        with pytest.raises(UserError, match=f"'{slice}', so nothing could be promoted"):
+            await gate(Play(half), contract=with_clause(slice=slice), looks=looks)
+    assert not looks
+
+
+async def test_a_family_that_is_not_among_the_tasks_held_back_is_no_cheating():
+    for family in {task.recipe.family for task in Bank().tasks("sealed", 1)}:
+        zero = {"name": "x", "kind": "zero", "metric": "flags", "slice": f"family:{family}"}
+        asked = with_clause().model_dump()
+        asked |= {"evaluation": {"batches": 1, "held_back": 0.15}, "clause": [*asked["clause"], zero]}
+        verdict = await gate(Play(half), contract=Contract.model_validate(asked))
+        assert verdict.decision == "promote", (family, verdict.reasons)
 
 
 async def test_tampering_and_waste_reject_even_with_a_gain():

@@ -111,6 +111,12 @@ def test_what_waits_by_default_is_what_is_not_automatic():
     assert Review(classes=("text", "code")).digest == Review(classes=("code", "text")).digest
 
 
+@pytest.mark.parametrize("name", ["", " ", "ann\u034f", "ann\u3164", "\u2800", "a\nb"])
+def test_a_name_is_what_it_shows(name):
+    with pytest.raises(ValueError, match="reviewer"):
+        ReviewDecision(request="r", subject="s", reviewer=name, verdict="approve")
+
+
 @pytest.mark.parametrize(
     "bad", [{"reviewers": 0}, {"expires_days": 0}, {"classes": ("lineage",)}, {"classes": ("anything",)}, {"more": 1}]
 )
