@@ -93,7 +93,8 @@ class Cycle(Results):
             )
         self.parts.say(f"generation {n}: champion {champion.pair.name}")
         started = {"champion": champion.pair.digest, "bank": self.settings.bank, "bank digest": self.parts.bank.digest}
-        return json.dumps({**started, "limits": dict(self.parts.limits)})
+        settings = self.settings.model_dump(mode="json")
+        return json.dumps({**started, "limits": dict(self.parts.limits), "settings": settings})
 
     async def _discover(self, n: int) -> str:
         parts, scene, history = self.parts, self._scene(n), [self.discovered(k) for k in range(1, n)]
@@ -214,7 +215,7 @@ class Cycle(Results):
             if (refused := await self._stopped(n)) is not None:
                 return Judgement(candidate=candidate.pair.digest, verdict=refused).model_dump_json()
             measured |= facts(self.canaries(n))
-        self.parts.say(f"gate: candidate {candidate.pair.name} against the champion on sealed shard {n}")
+            self.parts.say(f"gate: candidate {candidate.pair.name} against the champion on sealed shard {n}")
         judged = Candidate(
             pair=candidate.pair,
             harness=_document(candidate.document).harness(),

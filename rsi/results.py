@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from itertools import count
+from typing import Any
 
 from rsi.errors import IntegrityError
 from rsi.gate.canaries import Outcome
@@ -48,6 +49,10 @@ class Results:
     def limits(self, n: int) -> dict[str, str]:
         """The sandbox of generation `n` and which of its limits held; empty in records from before this was kept."""
         return dict(json.loads(self._output(n, "start")).get("limits", {}))
+
+    def begun_with(self, n: int) -> dict[str, Any]:
+        """The settings that generation `n` was begun with; empty in records from before this was kept."""
+        return dict(json.loads(self._output(n, "start")).get("settings", {}))
 
     def discovered(self, n: int) -> Discovery:
         return Discovery.model_validate_json(self._output(n, "discovery"))

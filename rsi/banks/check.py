@@ -1,6 +1,7 @@
 """`rsi bank check`: tasks of a bank prove themselves, a bounded number at once."""
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from rsi.types import Certificate, Recipe, Split, Task
 
 SPLITS: tuple[Split, ...] = ("train", "selection", "sealed")
 NEAR = "near a sealed task"
+NONE_MADE = "no task could be made: every instance is passed by doing nothing or by the request, or too few differ"
 
 
 @dataclass(frozen=True)
 class CheckRow:
-    """One family in one split. `problems` names quarantined tasks with their reasons; empty where all passed."""
+    """One family in one split. `problems` names quarantined tasks with their reasons, or says that none could be made;
+    empty where all passed. `asked`: how many different tasks bank.toml asks for; `made`: how many there are."""
 
     bank: str
     split: Split
@@ -25,6 +28,8 @@ class CheckRow:
     held_out: bool
     tasks: int
     passed: int
+    made: int = 0
+    asked: int = 0
     problems: tuple[str, ...] = ()
 
 
@@ -57,7 +62,7 @@ async def check_bank(
             running = [group.create_task(prove(task)) for task in tasks]
     except ExceptionGroup as failures:  # one broken sandbox tells as much as all of them
         raise failures.exceptions[0] from None
-    return _rows(bank.definition.name, tasks, [job.result() for job in running])
+    return _rows(bank, tasks, [job.result() for job in running])
 
 
 def chosen(bank: GeneratedBank, sample: int | None) -> list[Task]:
@@ -92,19 +97,30 @@ def near(certificate: Certificate) -> Certificate:
     return certificate.model_copy(update={"passed": False, "far_from_sealed": False, "reason": reason})
 
 
-def _rows(bank: str, tasks: Sequence[Task], problems: Sequence[str]) -> list[CheckRow]:
-    rows: dict[tuple[Split, str], list[tuple[Task, str]]] = {}
+def _rows(bank: GeneratedBank, tasks: Sequence[Task], problems: Sequence[str]) -> list[CheckRow]:
+    """A row for each family that is to have tasks in a split, also where it has none."""
+    found: dict[tuple[Split, str], list[tuple[Task, str]]] = {}
     for task, problem in zip(tasks, problems, strict=True):
-        rows.setdefault((task.split, task.recipe.family), []).append((task, problem))
-    return [
-        CheckRow(
-            bank=bank,
-            split=split,
-            family=family,
-            held_out=found[0][0].held_out,
-            tasks=len(found),
-            passed=sum(not problem for _, problem in found),
-            problems=tuple(f"{task.id[:12]}: {problem}" for task, problem in found if problem),
+        found.setdefault((task.split, task.recipe.family), []).append((task, problem))
+    made = Counter((task.split, task.recipe.family) for split in SPLITS for task in bank.tasks(split))
+    rows = []
+    for split, name in itertools.product(SPLITS, sorted(bank.definition.families)):
+        held_out = bank.definition.families[name].role == "held_out"
+        if held_out and split != "sealed":
+            continue
+        here = found.get((split, name), [])
+        told = [f"{task.id[:12]}: {problem}" for task, problem in here if problem]
+        rows.append(
+            CheckRow(
+                bank=bank.definition.name,
+                split=split,
+                family=name,
+                held_out=held_out,
+                tasks=len(here),
+                passed=sum(not problem for _, problem in here),
+                made=made[split, name],
+                asked=getattr(bank.definition.splits, split).instances,
+                problems=tuple(told if made[split, name] else [NONE_MADE]),
+            )
         )
-        for (split, family), found in sorted(rows.items(), key=lambda item: (SPLITS.index(item[0][0]), item[0][1]))
-    ]
+    return rows

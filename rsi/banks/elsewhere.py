@@ -111,8 +111,9 @@ class Elsewhere:
         if result.timed_out:
             raise self._wrong(wanted[0], f"does not end within {SECONDS:.0f} seconds for {len(wanted)} instances")
         if result.exit_code:
-            said = (result.stderr.strip().splitlines() or ["it said nothing"])[-1][:200]
-            raise self._wrong(wanted[0], f"exits with {result.exit_code}: {said}")
+            for family in dict.fromkeys(name for name, _, _ in wanted) if wanted[0][0] != wanted[-1][0] else ():
+                self._ask([one for one in wanted if one[0] == family])  # so that the one at fault is named
+            raise self._wrong(wanted[0], f"exits with {result.exit_code}: {_said(result.stderr)}")
         if result.truncated:
             raise self._wrong(wanted[0], f"prints more than {MOST_OUTPUT} characters for {len(wanted)} instances")
         try:
@@ -120,7 +121,8 @@ class Elsewhere:
         except ValidationError as error:
             at = error.errors(include_url=False)[0]["loc"]
             index = at[0] if at and isinstance(at[0], int) and at[0] < len(wanted) else 0
-            raise self._wrong(wanted[index], f"gives what is no list of instances: {first_problem(error)}") from None
+            what = f"prints what is no list of instances, and nothing else may be printed: {first_problem(error)}"
+            raise self._wrong(wanted[index], what) from None
         if len(made) != len(wanted):
             raise self._wrong(wanted[0], f"gives {len(made)} instances, not {len(wanted)}")
         return [one.instance() for one in made]
@@ -139,6 +141,13 @@ class Elsewhere:
     def _wrong(self, wanted: Wanted, what: str) -> UserError:
         family, level, seed = wanted
         return UserError(f"{self._path}: family '{family}', difficulty {level}, seed {seed}: the generator {what}")
+
+
+def _said(stderr: str) -> str:
+    """A traceback in a line: the generator's own last line, and the error."""
+    lines = stderr.strip().splitlines() or ["it said nothing"]
+    places = [line.split(", in ")[0].split('"')[-1] for line in lines if '/generator.py", line ' in line]
+    return f"{lines[-1][:200]}{places[-1] if places else ''}"
 
 
 def find_code(folder: Path, name: str) -> Path:

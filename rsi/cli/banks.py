@@ -47,7 +47,7 @@ def check(
         print(json.dumps([asdict(row) for row in rows], indent=1))
     else:
         _show(rows, time.monotonic() - begun)
-    raise typer.Exit(0 if all(row.passed == row.tasks for row in rows) else 1)
+    raise typer.Exit(1 if any(row.problems for row in rows) else 0)
 
 
 @app.command()
@@ -68,7 +68,11 @@ def new(
 ) -> None:
     """Write a bank of one's own: settings, a generator to change, a catalogue of edits, two harness documents."""
     from rsi.banks.scaffold import scaffold
+    from rsi.errors import UserError
+    from rsi.wiring.check import shipped_banks
 
+    if name in shipped_banks():
+        raise UserError(f"'{name}' is a bank that ships with the project; choose another name")
     place = folder or Path(name)
     for path in scaffold(name, place):
         print(path)
@@ -78,8 +82,9 @@ def new(
 def _show(rows: Sequence["CheckRow"], seconds: float) -> None:
     for row in rows:
         note = " (held out)" if row.held_out else ""
+        note += f" (bank.toml asks for {row.asked}, only {row.made} differ)" if 0 < row.made < row.asked else ""
         print(f"{row.bank:8} {row.split:10} {row.family:20} {row.passed} of {row.tasks} certified{note}")
         for problem in row.problems:
-            print(f"{'':20}quarantined {problem}")
+            print(f"{'':20}{'quarantined ' if row.made else ''}{problem}")
     tasks, passed = sum(row.tasks for row in rows), sum(row.passed for row in rows)
     print(f"{passed} of {tasks} tasks certified, {tasks - passed} quarantined, in {seconds:.0f} s")

@@ -53,9 +53,13 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Judge candidates of a known gain by this contract: how often they are promoted, and at how many attempts."""
+    from rsi.errors import UserError
     from rsi.gate.explain import spread
     from rsi.gate.simulate import World, simulated
+    from rsi.report.words import points
 
+    if families > tasks:
+        raise UserError(f"{tasks} tasks cannot come from {families} families; take more tasks or fewer families")
     world = World(spread(rate), families, tasks, draws, gain, tau)
     found = simulated(_load(contract), world, generation, verdicts)
     if as_json:
@@ -64,9 +68,10 @@ def simulate(
     promoted = found.promoted
     print(f"true gain {gain:+.3g}, {tasks} tasks of {families} families x {draws} an arm, generation {generation}")
     print(f"promoted: {promoted.value:.0%} [{promoted.low:.0%}, {promoted.high:.0%}] of {promoted.n} verdicts")
-    print(f"attempts: {found.attempts:.0f} on average, of at most {2 * tasks * draws}")
-    if found.gain is not None:
-        print(f"gain reported of the promoted: {found.gain:+.3f} on average")
+    cost, reported = found.attempts, found.gain
+    print(f"attempts: {cost.value:.0f} [{cost.low:.0f}, {cost.high:.0f}] on average, of at most {2 * tasks * draws}")
+    if reported is not None:
+        print(f"gain reported of the promoted, on average: {points(reported)} promotions")
 
 
 gate = typer.Typer(help="The gate.", no_args_is_help=True)
@@ -96,7 +101,7 @@ def calibrate(settings: SettingsPath = DEMO, model: ModelId = None, as_json: AsJ
     if as_json:
         print(found.model_dump_json())
     else:
-        print(f"the champion against itself: {points(found.difference)}")
+        print(f"the champion against itself: {points(found.difference)} tasks of {found.difference.note}")
         for generation, gain in found.shown.items():
             print(f"generation {generation}: a gain of {100 * gain:.0f} points is promoted four times of five")
         print("\n".join(found.problems) or "the contract can show what it asks")

@@ -15,7 +15,8 @@ POWER = 0.8
 
 
 class Calibration(Record):
-    """`difference`: of a pair from itself. `shown`: the gain that is promoted four times of five, by generation.
+    """`difference`: of a pair from itself. `shown`: the gain that is promoted four times of five, by generation;
+    empty where the arms never differ.
     `problems`: what the contract asks and this noise forbids, a line each."""
 
     difference: Rate
@@ -31,7 +32,8 @@ def calibrate(contract: Contract, evidence: Evidence) -> Calibration:
     families = len(set(evidence.labels))
     error = standard_error(new - old, evidence.labels) / sqrt(kept) if families > 1 else 0.0
     difference = mean_difference(new - old, evidence.labels)
-    shown = {n: _shown(error, families, spends(contract.error, n)) for n in (1, contract.error.horizon)}
+    looks = (1, contract.error.horizon) if error else ()
+    shown = {n: _shown(error, families, spends(contract.error, n)) for n in looks}
     return Calibration(difference=difference, shown=shown, problems=tuple(_problems(contract, evidence, error, shown)))
 
 
@@ -51,15 +53,16 @@ def _problems(contract: Contract, evidence: Evidence, error: float, shown: dict[
         if gain > contract.evaluation.worth:
             more = (gain / contract.evaluation.worth) ** 2
             found.append(
-                f"generation {generation}: a gain of {contract.evaluation.worth:.2f}, worth having, is seldom shown; a "
-                f"gain of {gain:.2f} is; take {more:.1f} times as many tasks, or more attempts a task"
+                f"generation {generation}: a gain of {100 * contract.evaluation.worth:.0f} points, worth having, is "
+                f"seldom shown, one of {100 * gain:.0f} is; take {more:.1f} times as many tasks ('gate.tasks', "
+                "'gate.held_out_tasks'), or more attempts a task ('gate.draws')"
             )
-    return found + [line for clause in contract.clause if (line := _margin(clause, evidence, error, shown[1]))]
+    return found + [line for clause in contract.clause if error and (line := _margin(clause, evidence, shown[1]))]
 
 
-def _margin(clause: Clause, evidence: Evidence, error: float, shown: float) -> str:
+def _margin(clause: Clause, evidence: Evidence, shown: float) -> str:
     """Why an equal candidate would seldom meet a margin of non-inferiority."""
-    if clause.kind != "non_inferiority" or not clause.margin or not error:
+    if clause.kind != "non_inferiority" or not clause.margin:
         return ""
     share = len(evidence.pick(clause.slice)) / len(evidence.labels)
     needed = shown / sqrt(share) if share else float("inf")

@@ -2,7 +2,9 @@
 
 The worlds: families with base rates, tasks within families, attempts within tasks. A candidate's true gain on a task is
 `gain` plus a difference of standard deviation `tau` (less where a rate near 0 or 1 leaves no room), half of whose
-variance is shared by the family; it is symmetric about `gain`, so the population's mean gain is `gain` exactly. Pure.
+variance is shared by the family; it is symmetric about `gain`, so the population's mean gain is `gain` exactly. Where
+`lost` is given, the candidate instead fails all of that share of the families, and gains on all others, in proportion
+to what room they have, what makes up for it in the mean. Pure.
 """
 
 from collections.abc import Sequence
@@ -33,6 +35,7 @@ class World:
     draws: int = 4
     gain: float = 0.0
     tau: float = 0.0
+    lost: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class Simulation:
         w = self.world
         family = np.arange(w.tasks) % w.families
         base = rng.choice(np.asarray(w.rates), w.families)[family]
+        if w.lost:
+            return self._uneven(base, rng.random(w.families)[family] < w.lost, rng)
         base = np.clip(base, abs(w.gain) / 2, 1 - abs(w.gain) / 2)
         shared, own = rng.standard_normal(w.families)[family], rng.standard_normal(w.tasks)
         room = 2 * np.minimum(base, 1 - base) - abs(w.gain)
@@ -86,6 +91,14 @@ class Simulation:
         shape = (w.tasks, w.draws)
         old = rng.random(shape) < (base - difference / 2)[:, None]
         new = rng.random(shape) < (base + difference / 2)[:, None]
+        return old.astype(float), new.astype(float)
+
+    def _uneven(self, base: Table, fails: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Table, Table]:
+        """Passes where the candidate fails some families and is a little better on the others: no gain in the mean."""
+        w, mean = self.world, float(np.mean(self.world.rates))
+        better = base + (1 - base) * w.lost / (1 - w.lost) * mean / (1 - mean)
+        shape = (w.tasks, w.draws)
+        old, new = (rng.random(shape) < rate[:, None] for rate in (base, np.where(fails, 0.0, better)))
         return old.astype(float), new.astype(float)
 
     def evidence(self, old: Table, new: Table, used: Sequence[int]) -> Evidence:
@@ -103,11 +116,12 @@ def _arm(passes: Table) -> Arm:
 
 
 class Simulated(Record):
-    """Of verdicts on candidates of one true gain. `gain`: the mean gain reported of the promoted."""
+    """Of verdicts on candidates of one true gain. `attempts`: of a verdict, on average; `gain`: the mean gain reported
+    of the promoted, None where there are none."""
 
     promoted: Rate
-    attempts: float
-    gain: float | None
+    attempts: Rate
+    gain: Rate | None
 
 
 def simulated(contract: Contract, world: World, generation: int, verdicts: int, seed: int = 0) -> Simulated:
@@ -117,8 +131,14 @@ def simulated(contract: Contract, world: World, generation: int, verdicts: int, 
     rng, simulation = np.random.default_rng(seed), Simulation(contract, world)
     found = [simulation.verdict(alpha, rng) for _ in range(verdicts)]
     gains = [outcome.gain.value for outcome in found if outcome.gain is not None]
+    attempts = [float(outcome.attempts) for outcome in found]
     return Simulated(
         promoted=wilson(sum(outcome.decision == "promote" for outcome in found), verdicts),
-        attempts=float(np.mean([outcome.attempts for outcome in found])),
-        gain=float(np.mean(gains)) if gains else None,
+        attempts=_mean(attempts, 2.0 * world.tasks * world.draws),
+        gain=_mean(gains, 1.0) if gains else None,
     )
+
+
+def _mean(values: Sequence[float], span: float) -> Rate:
+    """Over verdicts, each a world of its own."""
+    return mean_difference(values, [str(i) for i in range(len(values))], span)

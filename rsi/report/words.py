@@ -34,6 +34,8 @@ def covered(point: CoveragePoint | None, tasks: int) -> str:
 
 def outcome(data: GenerationData) -> str:
     """The verdict in a word, with what became of it."""
+    if data.candidate.pair == data.champion.pair:
+        return "no candidate"
     if data.verdict.decision == "promote" and not data.promoted:
         return f"promote (review: {data.review})" if data.review else "promote (not carried out)"
     return data.verdict.decision

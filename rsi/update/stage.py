@@ -29,7 +29,7 @@ class Training:
     certify: Certifier
     sealed_scan: Callable[[OpenTask], str | None]
     progress: Callable[[str, int, int], None]
-    base: str  # model folder
+    base: str  # model folder; empty for what cannot be trained
     adapters: str
     work: str
     specialist: str = "main"
@@ -47,6 +47,8 @@ async def update(
     Raises what Trainer.train raises."""
     if settings.steps == 0:
         return Update(adapter=None, reason="training is off (update.steps = 0)")
+    if not training.base:
+        return Update(adapter=None, reason="this model cannot be trained here, so the harness alone was searched")
     pair = Pair(base=scene.champion.base, adapters=scene.champion.adapters, hcp=harness.document_digest)
     exploring = exploration(harness)
     screened = await _screen(scene, pair, exploring, tasks)

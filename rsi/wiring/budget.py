@@ -64,7 +64,7 @@ def spent(settings: RunSettings, database: Database) -> Spending:
     results = Results(settings.lineage, store, Champions(database))
 
     def recorded() -> int:
-        return store.counts(f"{prefix}/")[0]
+        return store.counts(f"{prefix}/gen")[0]  # a calibration is no part of a run
 
     sealed, steps, n = 0, 0, 1
     while results.done(n, "update"):

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
+from rsi.banks.catalogue import load_catalogue
 from rsi.banks.check import CheckRow, check_bank
 from rsi.banks.definition import load_definition
 from rsi.banks.generated import open_bank
 from rsi.banks.salt import load_salt
 from rsi.config import home, project_root
 from rsi.errors import UserError
+from rsi.hcp.document import load
 from rsi.sandbox.host import check_not_bound
 from rsi.sandbox.probe import probe
 from rsi.types import Certificate
@@ -27,7 +29,7 @@ def without_tools(name: str) -> str:
 
 async def check_whole_bank(name: str, sample: int | None, progress: Callable[[int, int], None]) -> Sequence[CheckRow]:
     """One row a family and split; every certificate goes to the home. UserError where the bank needs a sandbox and none
-    starts."""
+    starts, or its catalogue or a document of its own is malformed."""
     folder = bank_folder(name)
     definition = load_definition(folder)
     if definition.in_browser and (lacks := missing()):
@@ -38,6 +40,9 @@ async def check_whole_bank(name: str, sample: int | None, progress: Callable[[in
         raise UserError(f"bank '{name}' needs a sandbox and none starts here: {'; '.join(reasons)}")
     if needed:
         check_not_bound([project_root(), home(), folder])
+    load_catalogue(folder)
+    for document in sorted((folder / "harness").glob("*.toml")):
+        load(document).harness()
     bank = open_bank(folder, load_salt(home()), provider=provider)
     prover = Prover(bank, provider, fresh=True)
 

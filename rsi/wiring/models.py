@@ -12,7 +12,7 @@ from rsi.config import ModelSettings, home
 from rsi.errors import UserError
 from rsi.ids import digest, digest_file
 from rsi.models.embedded.client import EngineClient
-from rsi.models.embedded.fetch import fetch, resolve_model
+from rsi.models.embedded.fetch import fetch, fetched, resolve_model
 from rsi.models.embedded.process import EngineProcess
 from rsi.models.replay import RecordingModel, ReplayModel
 from rsi.models.scripted import ScriptedModel, load_table
@@ -58,7 +58,7 @@ async def open_model(settings: ModelSettings) -> AsyncIterator[OpenModel]:
 
 def fetch_embedded(settings: ModelSettings, say: Callable[[str], None]) -> None:
     """Fetch the embedded model where the settings ask for it and it is not there."""
-    if settings.id == "embedded":
+    if settings.id == "embedded" and not fetched(home()):
         say("model: the embedded model is fetched once (93 MB)")
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:  # its memory comes back
             process.submit(fetch, home()).result()

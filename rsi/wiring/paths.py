@@ -17,8 +17,9 @@ def inside(name: str) -> Path:
 
 
 def bank_folder(name: str) -> Path:
-    """A bank by name (task_banks/<name>) or by path. UserError where there is none."""
-    for folder in (project_root() / "task_banks" / name, inside(name)):
+    """A bank by name (task_banks/<name>), or by path: what holds a slash is one. UserError where there is none."""
+    shipping = [project_root() / "task_banks" / name] if "/" not in name else []
+    for folder in (*shipping, inside(name)):
         if (folder / "bank.toml").is_file():
             return folder
     shipped = ", ".join(sorted(path.parent.name for path in (project_root() / "task_banks").glob("*/bank.toml")))

@@ -67,12 +67,13 @@ class Records:
 
     def until(self, n: int, budget: Sequence[BudgetFigure] = ()) -> ReportData:
         """Generations 1..n, the last of which the report is about."""
+        begun = self.results.begun_with(n) or self.settings.model_dump(mode="json")
         return ReportData(
             lineage=self.settings.lineage,
-            bank=self.settings.bank,
-            model=self.settings.model.id,
+            bank=begun["bank"],
+            model=begun["model"]["id"],
             generations=tuple(self.generation(k) for k in range(1, n + 1)),
-            settings=self.settings.model_dump(mode="json"),
+            settings=begun,
             budget=(*drawn(self.settings, self.database), *budget),
             places={
                 "report": str(report_file(self.settings, n)),

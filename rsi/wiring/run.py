@@ -156,7 +156,6 @@ async def open_run(
             families = place.bank.definition.families
             if model.folder is None and settings.update.steps:
                 say(f"model '{settings.model.id}' cannot be trained: the harness alone is searched")
-                settings = settings.model_copy(update={"update": settings.update.model_copy(update={"steps": 0})})
             yield Cycle(
                 settings,
                 Parts(
@@ -185,7 +184,10 @@ async def open_run(
 async def run_plain(settings: RunSettings, say: Say, progress: Progress = no_progress) -> None:
     """Run what generations 1..`settings.generations` owe, without Prefect."""
     async with open_run(settings, say, progress) as cycle:
-        for generation in cycle.owed(settings.generations):
+        owed = cycle.owed(settings.generations)
+        if not owed:
+            say(f"nothing is owed: all {settings.generations} generations are done; --generations asks for more")
+        for generation in owed:
             await cycle.run(generation)
 
 

@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from rsi.banks.catalogue import load_catalogue
+from rsi.banks.check import NONE_MADE, check_bank
 from rsi.banks.generated import open_bank
 from rsi.banks.near import SealedScan
 from rsi.banks.scaffold import FILES, TEMPLATE, scaffold
@@ -16,7 +17,9 @@ from rsi.config import load_settings
 from rsi.errors import UserError
 from rsi.hcp.document import load
 from rsi.types import Recipe
-from rsi.wiring.paths import start_document
+from rsi.wiring.certificates import Prover
+from rsi.wiring.check import check_whole_bank
+from rsi.wiring.paths import bank_folder, start_document
 
 ROOT = Path(__file__).resolve().parents[2]
 SALT = b"s" * 32
@@ -146,6 +149,47 @@ def test_a_generator_that_hangs_or_prints_no_json(mine, sandbox_provider, monkey
     (mine / "generator.py").write_text("print('[' * 100000)")
     with pytest.raises(UserError, match="no list of instances"):
         open_bank(mine, SALT, provider=sandbox_provider)
+
+
+def test_the_family_at_fault_is_named_with_its_line(mine, sandbox_provider):
+    code = (mine / "generator.py").read_text()
+    (mine / "generator.py").write_text(code.replace('"total": total', '"total": lambda rng, level: undefined'))
+    with pytest.raises(UserError, match=r"family 'total'.*exits with 1: NameError: name 'undefined'.*, line \d+$"):
+        open_bank(mine, SALT, provider=sandbox_provider)
+
+
+async def test_a_family_of_which_nothing_can_be_made_is_no_silence(mine, sandbox_provider):
+    code = (mine / "generator.py").read_text()
+    idle = 'lambda rng, level: count_word(rng, level) | {"checks": [{"kind": "output", "expected": ""}]}'
+    same = "lambda rng, level: longest_line(random.Random(1), level)"
+    code = code.replace('"count_word": count_word', f'"count_word": {idle}')
+    (mine / "generator.py").write_text(code.replace('"longest_line": longest_line', f'"longest_line": {same}'))
+    bank = open_bank(mine, SALT, provider=sandbox_provider)
+    rows = await check_bank(bank, Prover(bank, sandbox_provider, fresh=True), 1)
+    found = {(row.split, row.family): row for row in rows}
+    for split in ("train", "selection", "sealed"):
+        assert found[split, "count_word"].problems == (NONE_MADE,) and found[split, "count_word"].made == 0
+    assert sorted(found[split, "longest_line"].made for split in ("train", "selection", "sealed")) == [0, 0, 1]
+    assert found["sealed", "total"].problems == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("catalogue.toml", "version = 1\n[[edit]]\nname = 1"), ("harness/bare.toml", "version = 1\nmodel = 3")],
+)
+async def test_what_a_run_would_refuse_the_check_refuses(mine, monkeypatch, tmp_path, file, text):
+    monkeypatch.setenv("RSI_HOME", str(tmp_path / "home"))
+    (mine / file).write_text(text)
+    with pytest.raises(UserError, match=file):
+        await check_whole_bank(str(mine), 1, lambda done, total: None)
+
+
+def test_a_path_is_never_a_bank_that_ships(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scaffold("shell", tmp_path / "shell")
+    assert bank_folder("./shell").resolve() == tmp_path / "shell" != bank_folder("shell")
+    result = CliRunner().invoke(cli(), ["bank", "new", "reason"])
+    assert "ships with the project" in str(result.exception)
 
 
 @pytest.mark.parametrize("name", ["../generator.py", "/tmp/generator.py", "link.py", "missing.py"])

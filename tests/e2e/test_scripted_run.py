@@ -60,6 +60,14 @@ def test_the_record_holds_what_the_table_says(world):
     assert generation["champion"]["pair"]["hcp"] != generation["candidate"]["pair"]["hcp"]
 
 
+def test_the_report_tells_what_the_generation_was_begun_with(world):
+    """Not what the settings say by now: the model was given on the command line alone."""
+    folder, settings, table, play, _ = world
+    code, out, _ = play(folder / "home", "status", str(settings), "--json")
+    found = json.loads(out)
+    assert code == 0 and found["model"] == f"scripted:{table}" == found["settings"]["model"]["id"]
+
+
 def test_a_rerun_continues_from_where_it_is(world):
     folder, settings, table, play, _ = world
     database = folder / "home" / "store.db"

@@ -41,7 +41,7 @@ def fetch(home: Path) -> Path:
     Takes about a minute, 93 MB of download and 800 MB of disk for that time. A killed fetch leaves nothing that a later
     one would trust. Raises UserError: no network, digest mismatch, disk full, training stack missing."""
     target = home / "models" / NAME
-    if (target / METADATA).is_file():
+    if fetched(home):
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,13 +56,18 @@ def fetch(home: Path) -> Path:
     return target
 
 
+def fetched(home: Path) -> bool:
+    """Whether the embedded model is there."""
+    return (home / "models" / NAME / METADATA).is_file()
+
+
 def resolve_model(model: str, home: Path) -> ModelFolder:
     """The folder and digest of `model`: "embedded" (must have been fetched), a folder, or a Hugging Face id.
 
     Raises UserError where it is not there, is no model folder, or cannot be downloaded."""
     if model == "embedded":
         folder = home / "models" / NAME
-        if not (folder / METADATA).is_file():
+        if not fetched(home):
             raise UserError(f"model 'embedded': not found in {folder.parent}; run `rsi model fetch`")
         return ModelFolder(folder, json.loads((folder / METADATA).read_text())["digest"])
     folder = Path(model).expanduser()
