@@ -110,8 +110,9 @@ def _settle(url: str, started: Sequence[str]) -> None:
     APILogHandler().flush()
     EventsWorker.drain_all(timeout=SETTLE_SECONDS, at_exit=False)
     deadline = time.monotonic() + SETTLE_SECONDS
-    query = {"task_runs": {"id": {"any_": list(started)}, "state": {"type": {"any_": ["COMPLETED", "FAILED"]}}}}
-    with suppress(httpx.HTTPError):  # the record for people never decides how a run ends
+    ended = {"type": {"any_": ["COMPLETED", "FAILED", "CRASHED", "CANCELLED"]}}
+    query = {"task_runs": {"id": {"any_": list(started)}, "state": ended}}
+    with suppress(httpx.HTTPError, ValueError):  # the record for people never decides how a run ends
         while started and time.monotonic() < deadline:
             if httpx.post(f"{url}/task_runs/count", json=query).json() == len(started):
                 return

@@ -24,8 +24,8 @@ def prefect_api() -> Iterator[str]:
 
     Prefect's own temporary server is not used: it survives a kill -9 of its parent and gives up after 20 seconds.
     """
-    if url := os.environ.get("PREFECT_API_URL"):
-        if not healthy(f"{url.rstrip('/')}/health"):
+    if url := os.environ.get("PREFECT_API_URL", "").rstrip("/"):
+        if not healthy(f"{url}/health"):
             raise UserError(f"PREFECT_API_URL: no Prefect server answers at {url}; start it, or unset the variable")
         yield url
         return

@@ -16,7 +16,7 @@ from rsi.config import ModelSettings, RunSettings, home
 from rsi.errors import RsiError
 
 NEED_DISK_GB = 3.0
-NEED_MEMORY_GB = 4.0
+NEED_MEMORY_GB = 6.0
 PARTS = {
     "train": ("torch", "transformers", "trl", "peft"),
     "ray": ("ray",),
@@ -93,7 +93,7 @@ async def _sandbox(settings: RunSettings) -> Finding:
 
     provider, reasons = await probe(settings.sandbox)
     if provider is None:
-        found = "none starts here; only banks that need none can run (reason)"
+        found = "none starts here; only banks that need none can run"
         return Finding("sandbox", False, found, "; ".join(reasons), required=settings.fallback_bank is None)
     tree = provider.limits.get("memory", "")
     kind, name = kind_of(provider.identity), provider.identity

@@ -82,7 +82,8 @@ class Sandbox(Protocol):
     """One isolated workspace at /task. All methods raise InfrastructureError when the sandbox itself is gone."""
 
     async def exec(self, command: str, timeout: float, limit: int = 100_000) -> ExecResult:
-        """Run `command` by `bash -c` in /task. Ends within `timeout` + 2 seconds; a time-out exits 124."""
+        """Run `command` by `bash -c` in /task. At `timeout` seconds it is killed and exits 124 a moment later. What
+        does not die within seconds ends the sandbox with it, 15 seconds after its time at the latest."""
 
     async def put(self, files: Mapping[str, bytes]) -> None:
         """Write files (paths relative to /task, no `..`), replacing; parents are made. A Workspace keeps its modes."""

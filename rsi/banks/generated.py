@@ -62,9 +62,6 @@ class GeneratedBank:
     def open_families(self) -> tuple[str, ...]:
         return tuple(name for name, family in self.definition.families.items() if family.role == "train")
 
-    def split_digest(self, split: Split, shard: int = 0) -> str:
-        return digest([task.id for task in self.tasks(split, shard)])
-
     def tasks(self, split: Split, shard: int = 0) -> Sequence[Task]:
         """Interleaved by family, so that any prefix (of the open or the held-out ones too) is balanced over families.
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import psutil
 from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.exc import DBAPIError
 
 from rsi.errors import LeaseHeld, RsiError
 from rsi.registry.engine import Database
@@ -77,7 +78,7 @@ class Lease:
                 self.renew()
             except LeaseHeld:
                 return  # the fence tells the run itself, at its next write
-            except RsiError:
+            except (RsiError, DBAPIError):
                 continue  # a busy store: the next beat comes before the lease runs out
 
 

@@ -1,4 +1,4 @@
-"""The tables. Bodies are canonical JSON of the frozen records; columns beside them exist to be queried by.
+"""The tables. Bodies are canonical JSON of the frozen records; columns beside them are for queries, people's too.
 
 Changed only together with a new migration; a test compares the two.
 """

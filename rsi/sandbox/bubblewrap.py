@@ -24,7 +24,7 @@ class Bubblewrap:
         if missing := host.missing_tools():
             raise InfrastructureError(f"/usr/bin lacks {' and '.join(missing)}, which every sandbox needs")
         self._binary, self._limits = found, limits or host.Limits()
-        self._identity = host.identity(self._binary, self._limits)
+        self._identity = host.identity(self._binary, self._limits, launch.SUPERVISOR)
 
     @property
     def identity(self) -> str:

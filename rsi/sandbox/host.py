@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -129,9 +129,10 @@ def version(bwrap: Path) -> str:
     return out.stdout.strip().rpartition(" ")[2]
 
 
-def identity(bwrap: Path, limits: Limits) -> str:
-    """Kind, version, and one digest of everything else of this machine that a command can see the effect of."""
-    rest = {"tools": tools(), "limits": asdict(limits), "root dropped": must_drop(), "filter": seccomp.program().hex()}
+def identity(bwrap: Path, limits: Limits, supervisor: str) -> str:
+    """Kind, version, and one digest of everything else that a command can see the effect of. `supervisor`: the program
+    that runs commands inside."""
+    rest = [tools(), repr(limits), must_drop(), seccomp.program().hex(), supervisor]
     return f"bubblewrap-{version(bwrap)}-{digest(rest)[:12]}"
 
 

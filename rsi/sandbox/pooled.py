@@ -42,7 +42,10 @@ class Pooled:
         try:
             sandbox = await asyncio.shield(taken)
         except asyncio.CancelledError:
-            self._ready.appendleft(taken)  # whoever comes next takes it, or `close` ends it
+            if self._closed:  # nobody comes for it any more
+                await (await taken).close()
+            else:
+                self._ready.appendleft(taken)  # whoever comes next takes it, or `close` ends it
             raise
         if self._closed:
             await sandbox.close()

@@ -69,7 +69,7 @@ def diagnose(facts: HostFacts, error: str = "") -> list[str]:
     if facts.seccomp:
         found.append(f"{facts.seccomp}; install libseccomp (Debian, Ubuntu: `apt install libseccomp2`) and pyseccomp")
     if facts.missing_tools:
-        found.append(f"/usr/bin lacks {', '.join(facts.missing_tools)}; install bash, coreutils and util-linux")
+        found.append(f"/usr/bin lacks {', '.join(facts.missing_tools)}; install bash and util-linux")
     if facts.maximum == 0:
         found.append(
             "user namespaces are switched off (user.max_user_namespaces = 0); "

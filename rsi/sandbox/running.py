@@ -177,7 +177,7 @@ class BubblewrapSandbox:
         return len(left)
 
     def _children(self) -> list[int]:
-        """The host's pids of the children of process 1: a command, and orphans. None where the kernel keeps no list."""
+        """The host's pids of the children of process 1: a command, and orphans. Empty where the kernel lists none."""
         with contextlib.suppress(OSError):
             return [int(pid) for pid in Path(f"/proc/{self._child}/task/{self._child}/children").read_text().split()]
         return []

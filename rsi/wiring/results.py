@@ -26,7 +26,7 @@ from rsi.wiring.paths import inside, report_file
 
 @contextmanager
 def opened() -> Iterator[Database]:
-    """The home's store, to read."""
+    """The home's store, for as long as the block."""
     database = open_database()
     try:
         yield database

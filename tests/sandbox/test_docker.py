@@ -81,6 +81,14 @@ def test_only_pipes_of_dead_owners_are_swept():
             shutil.rmtree(made, ignore_errors=True)
 
 
+def test_an_owner_in_another_container_is_never_taken_for_dead():
+    boot, _, rest = lease.mine().partition(".")
+    namespace, _, process = rest.partition(":")
+    assert namespace.isdigit() and not lease.dead(lease.mine())
+    assert not lease.dead(f"{boot}.1:{process}:1") and lease.dead(f"another boot.1:{process}")
+    assert lease.dead(f"{boot}.{namespace}:{process.partition(':')[0]}:1")
+
+
 def test_the_runtime_is_runc_unless_another_is_asked_for(provider, monkeypatch):
     assert "/runc/" in provider.identity
     monkeypatch.setenv("RSI_SANDBOX_RUNTIME", "nothing-such")

