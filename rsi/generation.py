@@ -19,7 +19,7 @@ from rsi.gate.certified import Certified, looked_at, quarantine, worn
 from rsi.gate.contract import Contract
 from rsi.gate.review import Standing, candidate_request, edit_requests, ledgered, standing, unapproved
 from rsi.gate.stage import Candidate, judge
-from rsi.hcp.document import Document, parse
+from rsi.hcp.document import recorded
 from rsi.ports import Certifier, Draw, LookBook, Proposer, Prove, Registry, ReviewBook, Scene, Store, TaskBank
 from rsi.results import CANARIES, STAGES, Judgement, Results
 from rsi.types import Edit, OpenTask, Pair, PairRecord, Rate, Update, Verdict
@@ -134,7 +134,7 @@ class Cycle(Results):
         return [e for key, e in waited.items() if key in approved and key not in known]
 
     async def _update(self, n: int) -> str:
-        harness = _document(self.expanded(n).document).harness()
+        harness = recorded(self.expanded(n).document).harness()
         tasks = self.discovered(n).tasks
         updated = await update(self._scene(n), self.parts.training, self.settings.update, harness, tasks)
         if updated.adapter is None:
@@ -171,7 +171,7 @@ class Cycle(Results):
         written = {name: self._output(n, name) for name in ("discovery", "expansion", "update")}
         suspect = Suspect(
             candidate.pair,
-            _document(candidate.document).harness(),
+            recorded(candidate.document).harness(),
             {**written, "document": candidate.document},
             self.discovered(n).tasks,
         )
@@ -218,7 +218,7 @@ class Cycle(Results):
             self.parts.say(f"gate: candidate {candidate.pair.name} against the champion on sealed shard {n}")
         judged = Candidate(
             pair=candidate.pair,
-            harness=_document(candidate.document).harness(),
+            harness=recorded(candidate.document).harness(),
             specialist=self.parts.training.specialist,
             facts=measured,
         )
@@ -243,7 +243,7 @@ class Cycle(Results):
         """What people decided on the candidate; None where nothing of it waits for them. Raises ReviewPending."""
         reviews, rules = self.parts.reviews, self.parts.contract.review
         old, new = self.champion(n), self.candidate(n)
-        documents = _document(old.document), _document(new.document)
+        documents = recorded(old.document), recorded(new.document)
         docket = reviews.docket(self.lineage)
         request = candidate_request(self.lineage, n, (old.pair, new.pair), documents, rules)
         if self._now().pair == new.pair:  # promoted, then killed: what people decided since comes too late
@@ -261,7 +261,7 @@ class Cycle(Results):
 
     def _make_candidate(self, n: int) -> PairRecord:
         """The champion's successor as the committed stages made it."""
-        parent, document, updated = self.champion(n), _document(self.expanded(n).document), self.updated(n)
+        parent, document, updated = self.champion(n), recorded(self.expanded(n).document), self.updated(n)
         adapters, paths = dict(parent.pair.adapters), dict(parent.adapter_paths)
         if updated.adapter is not None:
             adapters[self.parts.training.specialist] = updated.adapter.name
@@ -284,16 +284,12 @@ class Cycle(Results):
             seed=self.settings.seed,
             champion=record.pair,
             document=record.document,
-            harness=_document(record.document).harness(),
+            harness=recorded(record.document).harness(),
             bank=self.parts.bank,
             draw=self.parts.draw,
             say=self.parts.say,
             prove=self.parts.prove,
         )
-
-
-def _document(text: str) -> Document:
-    return parse(text, "recorded HCP document")
 
 
 def _facts(updated: Update) -> dict[str, Rate]:

@@ -54,6 +54,11 @@ class BankDefinition(Settings):
         """Whether its answers are components, judged by compiling and driving them in a browser."""
         return self.generator == "ui"
 
+    @property
+    def runs_code(self) -> bool:
+        """Whether anything of it needs a sandbox: its tasks, its generator, or its judge."""
+        return self.needs_sandbox or self.elsewhere or self.in_browser
+
     def within(self, low: int, high: int) -> "BankDefinition":
         """The bank cut to the difficulties `low` to `high`; families without a level among them are left out."""
         cut = {n: (max(low, f.difficulty[0]), min(high, f.difficulty[1])) for n, f in self.families.items()}

@@ -94,6 +94,11 @@ def _check(content: Mapping[str, Any], where: str) -> None:
             )
 
 
+def recorded(text: str) -> Document:
+    """A document from the record: a pair's, or what a search made."""
+    return parse(text, "recorded HCP document")
+
+
 def load(path: Path) -> Document:
     """Read and parse a file. UserError names it and says what to do."""
     try:

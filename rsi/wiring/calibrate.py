@@ -5,8 +5,10 @@ from rsi.gate.bait import SHARD
 from rsi.gate.calibrate import Calibration, calibrate
 from rsi.gate.certified import Certified, looked_at, quarantine
 from rsi.gate.evidence import gather, tabled
-from rsi.hcp.document import parse
-from rsi.wiring.run import Progress, Say, open_run
+from rsi.hcp.document import recorded
+from rsi.wiring.inputs import Say
+from rsi.wiring.parts import Progress
+from rsi.wiring.run import open_run
 
 
 async def calibrate_gate(settings: RunSettings, say: Say, progress: Progress) -> Calibration:
@@ -17,7 +19,7 @@ async def calibrate_gate(settings: RunSettings, say: Say, progress: Progress) ->
         assert champion is not None, "an open run has a champion"
         left_out = await quarantine(parts.bank, lambda bank: looked_at(bank, SHARD, gate), parts.certify)
         tasks = looked_at(Certified(parts.bank, left_out), SHARD, gate)
-        harness = parse(champion.document, "recorded HCP document").harness()
+        harness = recorded(champion.document).harness()
         draws = max(gate.draws, parts.contract.evaluation.draws)
         arms = [await parts.draw(tasks, champion.pair, harness, draws, f"calibrate/{arm}") for arm in ("a", "b")]
         old, new = (tabled(attempts, harness.budgets) for attempts in arms)

@@ -10,12 +10,11 @@ from rsi.banks.salt import load_salt
 from rsi.config import home, project_root
 from rsi.errors import UserError
 from rsi.hcp.document import load
-from rsi.sandbox.host import check_not_bound
-from rsi.sandbox.probe import probe
 from rsi.types import Certificate
 from rsi.wiring.browser import missing
 from rsi.wiring.certificates import Prover
 from rsi.wiring.paths import bank_folder
+from rsi.wiring.sandbox import sandbox_of
 
 
 def shipped_banks() -> list[str]:
@@ -32,14 +31,9 @@ async def check_whole_bank(name: str, sample: int | None, progress: Callable[[in
     starts, or its catalogue or a document of its own is malformed."""
     folder = bank_folder(name)
     definition = load_definition(folder)
-    if definition.in_browser and (lacks := missing()):
-        raise UserError(f"bank '{name}': {lacks}")
-    needed = definition.needs_sandbox or definition.elsewhere or definition.in_browser
-    provider, reasons = await probe("auto", browser=definition.in_browser)
-    if needed and provider is None:
+    provider, reasons = await sandbox_of(definition, folder, "auto")
+    if provider is None and definition.runs_code:
         raise UserError(f"bank '{name}' needs a sandbox and none starts here: {'; '.join(reasons)}")
-    if needed:
-        check_not_bound([project_root(), home(), folder])
     load_catalogue(folder)
     for document in sorted((folder / "harness").glob("*.toml")):
         load(document).harness()

@@ -9,7 +9,7 @@ from rich.console import Console
 from rsi.config import RunSettings, home
 from rsi.errors import UserError
 from rsi.gate.contract import load_contract
-from rsi.hcp.document import parse
+from rsi.hcp.document import recorded
 from rsi.registry.champions import Champions
 from rsi.registry.chapter import Chapter
 from rsi.registry.engine import Database, open_database
@@ -114,7 +114,7 @@ def report(settings: RunSettings, database: Database, n: int, say: Callable[[str
         Chapter(
             record=data.candidate,
             generation=n,
-            harness=parse(data.candidate.document, "recorded HCP document").harness(),
+            harness=recorded(data.candidate.document).harness(),
             expansion=data.expansion,
             update=data.update,
             verdict=data.verdict,

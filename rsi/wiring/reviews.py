@@ -9,7 +9,7 @@ from rsi.expansion.search import under
 from rsi.gate.contract import load_contract
 from rsi.gate.review import Review, candidate_request, standing
 from rsi.hcp.diff import diff
-from rsi.hcp.document import Document, parse
+from rsi.hcp.document import Document, recorded
 from rsi.hcp.edits import apply
 from rsi.registry.champions import Champions
 from rsi.registry.engine import Database
@@ -67,7 +67,9 @@ def _check(request: ReviewRequest, docket: Docket, rules: Review, results: Resul
         old, new, champion = results.champion(n), results.candidate(n), results.registry.current(results.lineage)
         if results.done(n, "promotion") or (champion is not None and champion.pair == new.pair):
             raise UserError(f"{name}: generation {n} is finished; use `rsi rollback` to undo a promotion")
-        made = candidate_request(results.lineage, n, (old.pair, new.pair), (_document(old), _document(new)), rules)
+        made = candidate_request(
+            results.lineage, n, (old.pair, new.pair), (recorded(old.document), recorded(new.document)), rules
+        )
         if made.subject != request.subject:
             raise IntegrityError(f"{name}: the recorded candidate is not the one that was asked about")
 
@@ -100,11 +102,11 @@ def _filled(case: Case, settings: RunSettings, results: Results, database: Datab
     request, n = case.request, case.request.generation
     champion = results.champion(n)
     if request.edit is not None:
-        new, edits = apply(_document(champion), request.edit), [request.edit]
+        new, edits = apply(recorded(champion.document), request.edit), [request.edit]
         tried = [k for k in range(1, results.next_owed() + 1) if results.done(k, "expansion")]
         evidence = list(_meant_for(request.edit, n, results))
     else:
-        new, edits, tried = _document(results.candidate(n)), list(results.expanded(n).composed), [n]
+        new, edits, tried = recorded(results.candidate(n).document), list(results.expanded(n).composed), [n]
         verdict = results.verdict(n)
         evidence = [f"verdict: {verdict.decision}", *verdict.reasons]
     wanted = {edit.digest for edit in edits}
@@ -115,7 +117,7 @@ def _filled(case: Case, settings: RunSettings, results: Results, database: Datab
         attempts = store.open_attempts(f"{scope(settings)}/gen{k}/expansion/")
         flips += mattered(attempts, edits, results.champion(k), new)
     found = {
-        "differences": [_changed(old_key) for old_key in diff(_document(champion), new)],
+        "differences": [_changed(old_key) for old_key in diff(recorded(champion.document), new)],
         "evidence": evidence if trials or not request.edit else [*evidence, "it has not been tried: it waits"],
         "flips": flips[:FLIPS],
     }
@@ -152,7 +154,3 @@ def _meant_for(edit: Edit, n: int, results: Results) -> Iterator[str]:
 
 def _changed(item: object) -> Changed:
     return Changed.model_validate(json.loads(json.dumps(vars(item), default=str)))
-
-
-def _document(record: PairRecord) -> Document:
-    return parse(record.document, "recorded HCP document")

@@ -84,6 +84,7 @@ def test_the_rule_can_be_read_and_the_answer_cannot(difficulty):
         assert all(len(line) <= 160 for line in instance.files["solution.py"].splitlines()), name
 
 
+@pytest.mark.slow
 def test_splits_are_full_and_apart(code_bank):
     sealed = code_bank.tasks("sealed")
     scan = SealedScan(sealed)

@@ -6,7 +6,7 @@ import pytest
 
 from rsi.config import RunSettings
 from rsi.errors import UserError
-from rsi.wiring import browser, run
+from rsi.wiring import browser, inputs
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def equipped(monkeypatch: pytest.MonkeyPatch, tmp_path):
 def test_what_the_settings_say_is_honoured(equipped, choice, said):
     settings = RunSettings.model_validate({"lineage": "a", "bank": "ui", "sandbox": choice})
     with pytest.raises(UserError, match=said):
-        asyncio.run(run.find_place(settings, print))
+        asyncio.run(inputs.find_place(settings, print))
 
 
 def test_the_environment_is_honoured(equipped, monkeypatch):
@@ -36,6 +36,6 @@ def test_the_environment_is_honoured(equipped, monkeypatch):
 
 def test_the_record_tells_which_limits_hold(equipped):
     settings = RunSettings.model_validate({"lineage": "a", "bank": "ui"})
-    limits = asyncio.run(run.find_place(settings, print)).limits
+    limits = asyncio.run(inputs.find_place(settings, print)).limits
     assert limits["sandbox"] == "none" and limits["judge sandbox"].startswith("bubblewrap-")
     assert "bytes of its own data" in limits["judge memory"]

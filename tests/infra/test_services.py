@@ -81,6 +81,7 @@ def test_each_address_is_told_and_a_signal_ends_all(keeper, number):
     wait_until_free(ports, 0.5)
 
 
+@pytest.mark.slow
 def test_a_dead_service_is_told_and_ends_the_rest(keeper):
     process, ports = keeper(60, 1.0)
     told = "".join(read_until(process, "ended with exit code 3"))
