@@ -3,6 +3,7 @@
 import time
 
 from benchmarks.ledger.victim import (
+    FIRST,
     LOOKS,
     SECOND,
     STRANGER,
@@ -14,6 +15,7 @@ from benchmarks.ledger.victim import (
 )
 from rsi.errors import RsiError
 from rsi.gate.ledger import Anchor, Entry, append
+from rsi.ids import canonical
 from rsi.registry import anchors
 
 
@@ -121,6 +123,19 @@ def champion_document_swapped(v: Victim) -> Faults:
     return v.sql(f"UPDATE pairs SET body = replace(body, 'a1''', 'evil''') WHERE pair = '{SECOND.pair.digest}'")
 
 
+def newer_record_with_another_document(v: Victim) -> Faults:
+    forged = FIRST.model_copy(update={"document": "version = 1"})
+    body = canonical(forged).decode().replace("'", "''")
+    return v.sql(
+        "INSERT INTO pairs (lineage, pair, generation, body_digest, published_at, body) "
+        f"VALUES ('main', '{forged.pair.digest}', 0, '{forged.digest}', 0.0, '{body}')"
+    )
+
+
+def champion_record_deleted(v: Victim) -> Faults:
+    return v.sql(f"DELETE FROM pairs WHERE pair = '{SECOND.pair.digest}'")
+
+
 ATTACKS: tuple[Attack, ...] = (
     anchor_deleted,
     anchor_damaged,
@@ -140,4 +155,6 @@ ATTACKS: tuple[Attack, ...] = (
     promotion_row_edited,
     promotion_row_deleted,
     champion_document_swapped,
+    newer_record_with_another_document,
+    champion_record_deleted,
 )

@@ -12,9 +12,13 @@ from benchmarks.ledger.victim import (
     look,
     verdict,
 )
+from rsi.errors import IntegrityError
+from rsi.gate.canaries import Outcome
 from rsi.registry.champions import Champions
 from rsi.registry.engine import open_database
 from rsi.registry.lease import acquire
+from rsi.registry.reviews import Reviews
+from rsi.types import ReviewDecision, ReviewRequest
 
 
 def verdict_replayed_for_another_candidate(v: Victim) -> Faults:
@@ -50,6 +54,37 @@ def second_look_at_a_shard(v: Victim) -> Faults:
 
 def retired_shard_reopened_by_a_new_contract(v: Victim) -> Faults:
     v.looks.open(look(3, SECOND, STRANGER, sealed="shard 2", shard_looks=9, contract="a laxer one"))
+    return []
+
+
+def look_after_a_hit_of_the_canaries(v: Victim) -> Faults:
+    v.ledger.append("main", "canary", Outcome(generation=3, passes=1))
+    v.looks.open(look(3, SECOND, STRANGER))
+    return []
+
+
+def rejection_between_the_question_and_the_promotion(v: Victim) -> Faults:
+    """People reject after the run has looked, and before it promotes."""
+    one, pair = look(3, SECOND, STRANGER), STRANGER.pair.digest
+    v.champions.publish(STRANGER)
+    v.looks.open(one)
+    v.looks.close(verdict(one, "promote"))
+    fields = {
+        "lineage": "main",
+        "generation": 3,
+        "kind": "candidate",
+        "name": "a",
+        "subject": "b",
+        "classes": ("text",),
+    }
+    asked, reviews = ReviewRequest.model_validate({**fields, "pair": pair}), Reviews(v.database, v.lease, v.key)
+    reviews.ask(asked)
+    said = {"request": asked.digest, "subject": "b", "reviewer": "ann", "verdict": "reject"}
+    reviews.decide("main", ReviewDecision.model_validate(said))
+    try:
+        v.champions.promote("main", pair, one.digest)
+    except IntegrityError as error:
+        return [str(error)]
     return []
 
 
@@ -133,6 +168,8 @@ ATTACKS: tuple[Attack, ...] = (
     second_look_in_a_generation,
     second_look_at_a_shard,
     retired_shard_reopened_by_a_new_contract,
+    look_after_a_hit_of_the_canaries,
+    rejection_between_the_question_and_the_promotion,
     budget_refunded,
     budget_widened_by_a_new_contract,
     budget_overdrawn,

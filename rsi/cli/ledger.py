@@ -18,14 +18,19 @@ app = typer.Typer(help="The ledger of a lineage.", no_args_is_help=True)
 @app.command()
 def verify(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
     """Check chain, anchors, signatures and the rows that it vouches for. Exit code 1 where something is wrong."""
+    from rsi.config import home
+    from rsi.errors import UserError
     from rsi.wiring.ledger import examine
 
     chosen = settled(settings)
     found = examine(chosen, _to_stderr)
+    if not found.entries and not found.faults:
+        raise UserError(f"lineage '{chosen.lineage}' has no ledger in {home()}; check its name, and RSI_HOME")
     head = found.entries[-1] if found.entries else None
     if as_json:
         shown = {"seq": head.seq, "hash": head.hash, "signed": head.signature is not None} if head else None
-        print(json.dumps({"lineage": chosen.lineage, "head": shown, "faults": list(found.faults)}))
+        counted = {"lineage": chosen.lineage, "entries": len(found.entries), "head": shown}
+        print(json.dumps({**counted, "faults": list(found.faults)}))
     else:
         for fault in found.faults:
             print(fault)

@@ -49,6 +49,11 @@ def test_settings(tmp_path, refused, text, says):
     assert says in refused(tmp_path / "home", "run", str(settings))
 
 
+def test_a_ledger_that_is_not_here_is_not_called_whole(tmp_path, refused):
+    settings, _ = make_world(tmp_path)
+    assert "has no ledger in" in refused(tmp_path / "home", "ledger", "verify", str(settings))
+
+
 def test_a_missing_settings_file(tmp_path, refused):
     assert "no such file" in refused(tmp_path / "home", "run", str(tmp_path / "none.toml"))
 
