@@ -118,7 +118,7 @@ class Cycle(Results):
         waiting = tuple(edit for edit in expanded.waiting if edit.digest not in rejected)
         for request in edit_requests(self.lineage, n, waiting, reviews.docket(self.lineage), rules):
             reviews.ask(request)
-            self.parts.say(f"edit '{request.name}' waits for review: rsi review show {request.digest[:12]}")
+            self.parts.say(f"edit '{request.name}' waits: rsi review show {request.digest[:12]}, with these settings")
         return expanded.model_copy(update={"waiting": waiting}).model_dump_json()
 
     def _decided(self) -> tuple[set[str], set[str]]:

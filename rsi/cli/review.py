@@ -61,6 +61,9 @@ def _decide(request: str, settings: SettingsPath, reviewer: str, verdict: str, r
 def _said(case: "Case") -> str:
     if case.standing == "waiting":
         return f"request {case.id[:12]} still waits: {case.needed} different people must approve"
+    if case.request.kind == "edit":
+        then = "a later generation tries it" if case.standing == "approved" else "it is not tried"
+        return f"request {case.id[:12]} is {case.standing}; {then}"
     return f"request {case.id[:12]} is {case.standing}; `rsi run` goes on with it"
 
 

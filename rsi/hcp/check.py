@@ -1,5 +1,6 @@
 """What a document says that this harness does not do: `rsi hcp check`."""
 
+import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, get_args, get_origin
@@ -92,8 +93,9 @@ def _unread(content: Mapping[str, Any], part: type[BaseModel], path: str) -> Ite
         here = f"{path}.{key}" if path else key
         field = part.model_fields.get(key)
         if field is None:
-            ours = here.startswith("rsi.")
-            yield f"'{here}': unknown key of our own section; check its spelling" if ours else f"'{here}': not realised"
+            what = "unknown key of our own section" if here.startswith("rsi.") else "not realised"
+            near = difflib.get_close_matches(key, part.model_fields, 1)
+            yield f"'{here}': {what}" + (f"; did you mean '{near[0]}'?" if near else "")
             continue
         inner = _part_of(field.annotation)
         if inner is None:

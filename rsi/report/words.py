@@ -32,6 +32,11 @@ def covered(point: CoveragePoint | None, tasks: int) -> str:
     return f"{point.covered} of {tasks} in {point.attempts} attempts" if point and tasks else NONE
 
 
+def limit(most: float) -> str:
+    """What a budget allows."""
+    return "no limit" if most >= 1e6 else f"{most:,.6g}"
+
+
 def outcome(data: GenerationData) -> str:
     """The verdict in a word, with what became of it."""
     if data.candidate.pair == data.champion.pair:

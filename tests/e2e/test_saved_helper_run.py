@@ -95,7 +95,7 @@ def test_a_saved_function_is_a_helper_of_the_next_generation(tmp_path):
     out, (first,) = run(1, [])
     (edit,) = first.waiting
     assert first.helpers[0].proven and edit.change.helper.code == COUNT
-    assert re.search(r"edit '.+' waits for review: rsi review show \w{12}", out)
+    assert re.search(r"edit '.+' waits: rsi review show \w{12}", out)
     assert parse(first.document, "x").harness().helpers == ()
 
     _, (again, second) = run(2, [edit.digest])
