@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
 from rsi.errors import UserError
 from rsi.types import TrainSettings
@@ -62,7 +63,7 @@ class ExpansionSettings(Settings):
     affected: int = Field(12, ge=1)
     control: int = Field(6, ge=0)
     draws: int = Field(2, ge=1)
-    retry_control: int = Field(60, ge=0)  # attempts of the bare harness, no more than the edits had
+    retry_control: int = Field(60, ge=0)  # attempts of the champion alone, no more than the edits had
     selection: int = Field(48, ge=1)  # selection tasks on which the composed document must beat the champion's
     edits: int = Field(8, ge=0)  # tried a generation, at most
     helpers: int = Field(4, ge=0)  # saved functions proven, and helpers measured, a generation, at most
@@ -140,11 +141,15 @@ def validate(model: type[T], data: Any, where: str) -> T:
         raise UserError(f"{where}: {first_problem(error)}") from None
 
 
-def first_problem(error: ValidationError) -> str:
-    """The first validation problem as one plain line: key, what was wrong, what was given. A key that is unknown comes
-    first: it may be the one that is missing, misspelled."""
+def first_error(error: ValidationError) -> ErrorDetails:
+    """The first problem. A key that is unknown comes before others: it may be the one that is missing, misspelled."""
     items = error.errors(include_url=False)
-    item = next((one for one in items if one["type"] == "extra_forbidden"), items[0])
+    return next((one for one in items if one["type"] == "extra_forbidden"), items[0])
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first problem as one plain line: key, what was wrong, what was given."""
+    item = first_error(error)
     key = ".".join(str(part) for part in item["loc"]) or "document"
     if item["type"] == "extra_forbidden":
         return f"unknown key '{key}'; remove it or correct its spelling"

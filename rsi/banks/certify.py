@@ -61,8 +61,8 @@ async def certify(
 
 
 def _unfit(task: Task, sandbox: str) -> Certificate:
-    """Of a task whose workspace cannot be set up, or comes out as none may: nothing was run, so nothing was seen to
-    earn what it should not."""
+    """Of a task whose workspace cannot be set up, or comes out as none may even where nothing was done. What else was
+    seen of it does not count."""
     return Certificate(
         task_id=task.id,
         passed=False,

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from rsi.banks.definition import BankDefinition
 from rsi.banks.instance import Generator, Instance
-from rsi.config import first_problem
+from rsi.config import first_error, first_problem
 from rsi.errors import InfrastructureError, UserError
 from rsi.ids import canonical
 from rsi.ports import ExecResult, SandboxProvider
@@ -119,7 +119,7 @@ class Elsewhere:
         try:
             made = _LIST.validate_json(result.stdout)
         except ValidationError as error:
-            at = error.errors(include_url=False)[0]["loc"]
+            at = first_error(error)["loc"]
             index = at[0] if at and isinstance(at[0], int) and at[0] < len(wanted) else 0
             what = f"prints what is no list of instances, and nothing else may be printed: {first_problem(error)}"
             raise self._wrong(wanted[index], what) from None

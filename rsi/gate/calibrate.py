@@ -16,7 +16,7 @@ POWER = 0.8
 
 class Calibration(Record):
     """`difference`: of a pair from itself. `shown`: the gain that is promoted four times of five, by generation;
-    empty where the arms never differ.
+    empty where no noise was found.
     `problems`: what the contract asks and this noise forbids, a line each."""
 
     difference: Rate
@@ -38,8 +38,6 @@ def calibrate(contract: Contract, evidence: Evidence) -> Calibration:
 
 
 def _shown(error: float, families: int, alpha: float) -> float:
-    if families < 2:
-        return 1.0
     return float(error * (stdtrit(families - 1, 1 - alpha) + stdtrit(families - 1, POWER)))
 
 
@@ -47,7 +45,9 @@ def _problems(contract: Contract, evidence: Evidence, error: float, shown: dict[
     found = []
     if evidence.finished < contract.evaluation.min_completion_rate:
         found.append(f"only {evidence.finished:.0%} of the attempts finished: every verdict would be indecisive")
-    if error == 0:
+    if len(set(evidence.labels)) < 2:
+        found.append("all tasks are of one family: how families differ cannot be told")
+    elif error == 0:
         found.append("the two arms never differ: these tasks have no noise to calibrate against, or are too few")
     for generation, gain in shown.items():
         if gain > contract.evaluation.worth:

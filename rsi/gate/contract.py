@@ -177,7 +177,7 @@ class Contract(Record):
         if not any(c.binding and c.kind == "superiority" and c.slice != "unseen_families" for c in self.clause):
             raise ValueError("no binding clause of kind superiority: such a contract would promote without a gain")
         for clause in self.clause:
-            if clause.kind == "superiority" and (clause.margin or 0) >= self.evaluation.worth:
+            if clause.binding and clause.kind == "superiority" and (clause.margin or 0) >= self.evaluation.worth:
                 raise ValueError(
                     f"clause '{clause.name}': its 'margin' {clause.margin:g} is not below 'evaluation.worth' "
                     f"{self.evaluation.worth:g}, the gain that drawing goes on for"

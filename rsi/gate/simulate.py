@@ -3,8 +3,8 @@
 The worlds: families with base rates, tasks within families, attempts within tasks. A candidate's true gain on a task is
 `gain` plus a difference of standard deviation `tau` (less where a rate near 0 or 1 leaves no room), half of whose
 variance is shared by the family; it is symmetric about `gain`, so the population's mean gain is `gain` exactly. Where
-`lost` is given, the candidate instead fails all of that share of the families, and gains on all others, in proportion
-to what room they have, what makes up for it in the mean. Pure.
+`lost` is given, it alone counts: each family is failed altogether with that chance, and the others gain, in proportion
+to what room they have, what makes up for it in the mean of the population. Pure.
 """
 
 from collections.abc import Sequence
@@ -96,7 +96,10 @@ class Simulation:
     def _uneven(self, base: Table, fails: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Table, Table]:
         """Passes where the candidate fails some families and is a little better on the others: no gain in the mean."""
         w, mean = self.world, float(np.mean(self.world.rates))
-        better = base + (1 - base) * w.lost / (1 - w.lost) * mean / (1 - mean)
+        share = w.lost / (1 - w.lost) * mean / (1 - mean)
+        if share > 1:
+            raise ValueError(f"families that are not lost have no room to make up for {w.lost:.0%} that are")
+        better = base + (1 - base) * share
         shape = (w.tasks, w.draws)
         old, new = (rng.random(shape) < rate[:, None] for rate in (base, np.where(fails, 0.0, better)))
         return old.astype(float), new.astype(float)
@@ -134,11 +137,14 @@ def simulated(contract: Contract, world: World, generation: int, verdicts: int, 
     attempts = [float(outcome.attempts) for outcome in found]
     return Simulated(
         promoted=wilson(sum(outcome.decision == "promote" for outcome in found), verdicts),
-        attempts=_mean(attempts, 2.0 * world.tasks * world.draws),
-        gain=_mean(gains, 1.0) if gains else None,
+        attempts=_mean(attempts, 0.0, 2.0 * world.tasks * world.draws),
+        gain=_mean(gains, -1.0, 1.0) if gains else None,
     )
 
 
-def _mean(values: Sequence[float], span: float) -> Rate:
+def _mean(values: Sequence[float], least: float, most: float) -> Rate:
     """Over verdicts, each a world of its own."""
-    return mean_difference(values, [str(i) for i in range(len(values))], span)
+    middle = (least + most) / 2
+    found = mean_difference([v - middle for v in values], [str(i) for i in range(len(values))], most - middle)
+    moved = {name: getattr(found, name) + middle for name in ("value", "low", "high")}
+    return found.model_copy(update=moved)

@@ -13,7 +13,7 @@ from rsi.gate.attribution import two_by_two
 from rsi.gate.binding import check_bound
 from rsi.gate.budget import LEAST, allot
 from rsi.gate.certified import looked_at
-from rsi.gate.contract import Contract
+from rsi.gate.contract import FACTS, Contract
 from rsi.gate.evidence import Arm, Evidence, gather, tabled
 from rsi.gate.judgement import Plan, Weighed, batches, cheating, weigh
 from rsi.gate.statistics import ARMS, mean_difference
@@ -54,9 +54,10 @@ async def judge(
         return _without_look(
             "reject", f"the contract asks for temperature {bound:g}, the candidate's document has {sampled:g}"
         )
-    tasks = sealed_tasks(scene, contract, settings)
-    _check_slices(contract, tasks, candidate.specialist)
-    earlier = [look for look in book.of(scene.lineage) if look.generation < scene.generation]
+    tasks, looks = sealed_tasks(scene, contract, settings), book.of(scene.lineage)
+    if not any(look.generation == scene.generation for look in looks):
+        _check_slices(contract, tasks, candidate.specialist)
+    earlier = [look for look in looks if look.generation < scene.generation]
     alpha, spent, budget = allot(earlier, contract.error.lineage, contract.error.horizon)
     if alpha < LEAST:
         return _without_look(
@@ -200,13 +201,14 @@ def sealed_tasks(scene: Scene, contract: Contract, settings: GateSettings) -> tu
 
 
 def _check_slices(contract: Contract, tasks: Sequence[Task], specialist: str) -> None:
-    """UserError, before anything is spent, where a clause is about none of the tasks: it could only fail."""
+    """UserError, before a look is opened, where a clause is about none of the tasks: it could only fail."""
     slices = gather(tasks, Arm({}, {}), Arm({}, {}), specialist)
     for clause in contract.clause:
-        if clause.binding and not clause.needs_families and not len(slices.pick(clause.slice)):
+        decides = clause.binding and not clause.needs_families and clause.metric not in FACTS
+        if decides and not len(slices.pick(clause.slice)):
             raise UserError(
                 f"contract '{contract.name}', clause '{clause.name}': no sealed task of this look is of slice "
-                f"'{clause.slice}', so nothing could be promoted; correct it, or raise 'gate.tasks'"
+                f"'{clause.slice}', so nothing could be promoted; correct the clause"
             )
 
 

@@ -21,6 +21,8 @@ def read(folder: Path, lineage: str) -> Anchor | None:
         return Anchor.model_validate_json(path.read_text(encoding="utf8"))
     except FileNotFoundError:
         return None
+    except PermissionError as error:
+        raise IntegrityError(f"anchor {path}: it cannot be read ({error.strerror}); check its permissions") from None
     except (ValidationError, UnicodeDecodeError, OSError):
         raise IntegrityError(f"anchor {path}: it is damaged; restore it from a copy") from None
 

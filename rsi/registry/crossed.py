@@ -75,10 +75,10 @@ def _records(connection: Connection, lineage: str, entries: Sequence[Entry]) -> 
             yield f"pair {row.pair[:12]}: its record is not the one that was published: it was changed"
         elif not named:
             yield f"pair {row.pair[:12]}: its document is not the one that its digest names: it was changed"
-    champions = {said["pair"]: None for entry in entries if entry.kind == "promotion" and (said := _said(entry))}
-    for pair in champions:
+    steps = [said for entry in entries if entry.kind == "promotion" and (said := _said(entry))]
+    for pair in dict.fromkeys(str(step.get("pair")) for step in steps):
         if pair not in present:
-            yield f"pair {str(pair)[:12]} was made champion but has no record: its rows were removed"
+            yield f"pair {pair[:12]} was made champion but has no record: its rows were removed"
 
 
 def _said(entry: Entry) -> Values | None:

@@ -70,7 +70,7 @@ def _budget(data: ReportData, console: Console) -> Table:
     table = _grid(console, Text("Budget"), "", "used", "limit")
     for figure in data.budget:
         used = Text(f"{figure.used:,.6g}", style="" if figure.kept else "red")
-        table.add_row(figure.name, used if figure.kept else used.append(" (over)"), words.limit(figure.limit))
+        table.add_row(figure.name, used if figure.kept else used.append(" (over)"), words.limit(figure))
     return table
 
 

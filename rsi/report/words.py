@@ -1,7 +1,7 @@
 """How figures are written: every rate with its 95% interval and its n."""
 
 from rsi.figures import wilson
-from rsi.report.data import GenerationData
+from rsi.report.data import BudgetFigure, GenerationData
 from rsi.types import CoveragePoint, Rate, Verdict
 
 SLICES = ("unseen instances", "unseen families")
@@ -32,9 +32,10 @@ def covered(point: CoveragePoint | None, tasks: int) -> str:
     return f"{point.covered} of {tasks} in {point.attempts} attempts" if point and tasks else NONE
 
 
-def limit(most: float) -> str:
+def limit(figure: BudgetFigure) -> str:
     """What a budget allows."""
-    return "no limit" if most >= 1e6 else f"{most:,.6g}"
+    none = figure.name in ("minutes", "memory, GB") and figure.limit >= 1e6  # what these are unless they are set
+    return "no limit" if none else f"{figure.limit:,.6g}"
 
 
 def outcome(data: GenerationData) -> str:

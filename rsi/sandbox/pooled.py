@@ -4,6 +4,7 @@ It must not know what kind of sandbox it keeps, nor what for.
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Mapping
 from types import TracebackType
@@ -43,7 +44,8 @@ class Pooled:
             sandbox = await asyncio.shield(taken)
         except asyncio.CancelledError:
             if self._closed:  # nobody comes for it any more
-                await (await taken).close()
+                with contextlib.suppress(InfrastructureError):
+                    await (await asyncio.shield(taken)).close()
             else:
                 self._ready.appendleft(taken)  # whoever comes next takes it, or `close` ends it
             raise

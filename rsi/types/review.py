@@ -10,8 +10,10 @@ from rsi.types.edits import Edit
 from rsi.types.record import Record
 
 R = TypeVar("R", bound=Record)
-# Characters that print as nothing, of Unicode's default-ignorable ones, though `isprintable` takes them; and blanks.
-INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0]")
+# What prints as nothing although `isprintable` takes it: default-ignorable characters of Unicode, and a blank.
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
 
 
 class ReviewRequest(Record):
@@ -48,14 +50,15 @@ class ReviewDecision(Record):
     @field_validator("reviewer")
     @classmethod
     def _shows_as_it_is(cls, name: str) -> str:
-        if not name.isprintable() or not name.strip() or INVISIBLE.search(name):
+        if not name.isprintable() or not name.strip():
             raise ValueError("a name of printable characters is expected")
         return name
 
     @property
     def person(self) -> str:
-        """Who decided, in one spelling: case, width and spaces make no second person."""
-        return " ".join(unicodedata.normalize("NFKC", self.reviewer).casefold().split())
+        """Who decided, in one spelling: case, width, spaces and what cannot be seen make no second person."""
+        seen = INVISIBLE.sub("", unicodedata.normalize("NFKC", self.reviewer))
+        return " ".join(seen.casefold().split())
 
 
 class Filed(Record, Generic[R]):

@@ -110,10 +110,10 @@ def make_executor(place: Place, model: OpenModel) -> Executor:
     if rollouts.executor == "ray":
         from rsi.rollouts.ray import RayExecutor
 
-        parts = functools.partial(executor_parts, model.backend, kind, place.settings.allow_env)
-        return RayExecutor(parts, rollouts.workers, rollouts.concurrency, rollouts.retries)
-    parts_here = executor_parts(model.backend, kind, place.settings.allow_env)
-    return LocalExecutor(parts_here, rollouts.concurrency, rollouts.retries)
+        make = functools.partial(executor_parts, model.backend, kind, place.settings.allow_env)
+        return RayExecutor(make, rollouts.workers, rollouts.concurrency, rollouts.retries)
+    here = executor_parts(model.backend, kind, place.settings.allow_env)
+    return LocalExecutor(here, rollouts.concurrency, rollouts.retries)
 
 
 async def _scoped_draw(

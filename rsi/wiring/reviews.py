@@ -53,7 +53,10 @@ def decide(settings: RunSettings, name: str, reviewer: str, verdict: str, reason
         results = Results(settings.lineage, SqlStore(database), Champions(database))
         _check(request, docket, rules, results)
         given = {"request": request.digest, "subject": request.subject, "reviewer": reviewer, "verdict": verdict}
-        reviews.decide(settings.lineage, validate(ReviewDecision, {**given, "reason": reason}, "rsi review"))
+        decision = validate(ReviewDecision, {**given, "reason": reason}, "rsi review")
+        if not decision.person:
+            raise UserError("rsi review: 'reviewer': nothing of this name can be seen; give a name")
+        reviews.decide(settings.lineage, decision)
         return _case(request, reviews.docket(settings.lineage), rules)
 
 

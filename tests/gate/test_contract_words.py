@@ -38,4 +38,5 @@ def test_check_says_the_digest():
 def test_simulated_verdicts(gain, least, most):
     found = json.loads(run("simulate", DEFAULT, "--gain", gain, "--verdicts", "12", "--json"))
     assert least <= found["promoted"]["value"] <= most and found["promoted"]["n"] == 12
+    assert 0 <= found["attempts"]["low"] <= found["attempts"]["value"] <= found["attempts"]["high"] <= 1600
     assert (found["gain"] is None) == (gain == "0") and found["attempts"]["value"] < 1600

@@ -237,6 +237,10 @@ async def test_a_clause_on_no_task_is_said_before_anything_is_spent():
         with pytest.raises(UserError, match=f"'{slice}', so nothing could be promoted"):
             await gate(Play(half), contract=with_clause(slice=slice), looks=looks)
     assert not looks
+    facts = {"name": "none leaks", "kind": "zero", "metric": "sealed_leaks", "slice": "family:nonesuch"}
+    asked = with_clause().model_dump()
+    verdict = await gate(Play(half), contract=Contract.model_validate(asked | {"clause": [*asked["clause"], facts]}))
+    assert verdict.decision == "promote" and clause(verdict, "none leaks").held
 
 
 async def test_a_family_that_is_not_among_the_tasks_held_back_is_no_cheating():

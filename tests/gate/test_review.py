@@ -111,10 +111,16 @@ def test_what_waits_by_default_is_what_is_not_automatic():
     assert Review(classes=("text", "code")).digest == Review(classes=("code", "text")).digest
 
 
-@pytest.mark.parametrize("name", ["", " ", "ann\u034f", "ann\u3164", "\u2800", "a\nb"])
-def test_a_name_is_what_it_shows(name):
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "a\u200b"])
+def test_a_name_is_of_printable_characters(name):
     with pytest.raises(ValueError, match="reviewer"):
         ReviewDecision(request="r", subject="s", reviewer=name, verdict="approve")
+
+
+@pytest.mark.parametrize("unseen", ["\u034f", "\u3164", "\u2800", "\ufe0f", "\U000e0100", "\U0001d159", "\U00016fe4"])
+def test_what_cannot_be_seen_makes_no_second_person(unseen):
+    spelled = ReviewDecision(request="r", subject="s", reviewer=f"An{unseen}n", verdict="approve")
+    assert spelled.person == "ann" and ReviewDecision.model_validate_json(spelled.model_dump_json()) == spelled
 
 
 @pytest.mark.parametrize(

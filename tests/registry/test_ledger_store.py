@@ -220,6 +220,8 @@ DAMAGE = [
     "body = '" + "[" * 200_000 + "'",
     'body = \'{"alpha": 1' + "0" * 400 + "}'",
     "body = '[]'",
+    "body = '{}'",
+    "body = '{\"pair\": []}'",
     "at = 9e999",
     "at = 1e300",
     "signature = 'é'",
@@ -232,11 +234,16 @@ def test_a_damaged_entry_is_a_fault_and_never_a_traceback(database, lease, ledge
     with sqlite3.connect(tmp_path / "store.db") as raw:
         for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             raw.execute(f"DROP TRIGGER {name}")
-        raw.execute(f"UPDATE ledger SET {change} WHERE seq = 2")
-    try:
-        assert Ledger(database, key=KEY).verify("main")
-    except UserError as error:
-        assert "is damaged" in str(error)
+        whole = raw.execute("SELECT * FROM ledger ORDER BY seq").fetchall()
+    for seq in (1, 2, 3, 4):
+        with sqlite3.connect(tmp_path / "store.db") as raw:
+            raw.execute("DELETE FROM ledger")
+            raw.executemany(f"INSERT INTO ledger VALUES ({','.join('?' * len(whole[0]))})", whole)
+            raw.execute(f"UPDATE ledger SET {change} WHERE seq = {seq}")
+        try:
+            assert Ledger(database, key=KEY).verify("main")
+        except UserError as error:
+            assert "is damaged" in str(error)
 
 
 def test_a_folder_in_the_anchors_place_is_a_fault(database, lease, ledger):

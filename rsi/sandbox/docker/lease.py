@@ -16,7 +16,7 @@ def mine() -> str:
 
 def dead(lease: str) -> bool:
     """Whether the owner is surely gone. A lease that cannot be read, or is of another container's processes, is left
-    alone."""
+    alone until the machine has been started anew."""
     place, _, rest = lease.partition(":")
     boot, _, namespace = place.partition(".")
     pid, _, begun = rest.partition(":")
