@@ -147,7 +147,10 @@ class Cycle(Results):
         failed = await quarantine(fresh, lambda bank: looked_at(bank, n, settings), self.parts.certify)
         for task_id, reason in failed.items():
             self.parts.say(f"gate: sealed task {task_id[:12]} is left out: {reason}")
-        return json.dumps({**used, **failed})
+        left_out = {**used, **failed}
+        look = looked_at(Certified(self.parts.bank, left_out), n, settings)
+        rest = {task.id for task in self.parts.bank.tasks("sealed", n)} - {task.id for task in look} - set(left_out)
+        return json.dumps({**left_out, **dict.fromkeys(sorted(rest), "not certified: more than the look was to take")})
 
     def _used(self, n: int) -> dict[str, str]:
         """Why sealed tasks of generation `n` are retired, by id: looked at before."""

@@ -17,6 +17,7 @@ from canary_world import (
 
 from rsi.config import GateSettings, RunSettings
 from rsi.errors import UserError
+from rsi.gate.certified import looked_at
 from rsi.gate.contract import load_contract
 from rsi.generation import Cycle, Parts
 from rsi.hcp.document import parse
@@ -124,6 +125,15 @@ async def test_an_unchanged_pair_meets_no_canary(tmp_path):
     run._make_candidate = lambda n: run.champion(n)
     await run.stage("gate", 1)
     assert run.verdict(1).reasons == ("nothing changed",) and not world.model.asked
+
+
+async def test_a_look_takes_no_task_that_was_not_certified_for_it(tmp_path):
+    """Also where the settings ask for more once the tasks are certified."""
+    run = cycle(World(tmp_path))
+    run.settings = run.settings.model_copy(update={"gate": GateSettings(tasks=4)})
+    await run.stage("certified", 1)
+    run.settings = run.settings.model_copy(update={"gate": GateSettings(tasks=8)})
+    assert len(looked_at(run._certified(1, "certified").bank, 1, run.settings.gate)) == 4
 
 
 async def test_a_sealed_task_that_was_looked_at_before_is_left_out_and_said_so(tmp_path):
