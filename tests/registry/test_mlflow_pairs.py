@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from registry_records import make_record
+from registry_records import DOCUMENT, make_record
 
 from rsi.gate.ledger import Anchor
 from rsi.registry.chapter import Chapter
@@ -98,7 +98,7 @@ def test_generations_and_pairs_are_mirrored_once(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)  # as a person would, who loads the champion elsewhere
     folder = tmp_path / "down"
     download_artifacts("models:/rsi-main@champion", dst_path=str(folder))
-    assert (folder / "hcp.toml").read_text() == "x = 1"
+    assert (folder / "hcp.toml").read_text() == DOCUMENT
     assert (folder / "adapters/agent/adapter_model.safetensors").read_bytes() == b"weights" * 2
     names = {p.name for p in folder.iterdir()}
     assert names >= {"contract.toml", "verdict.json", "report.html", "pair.json", "expansion.json"}
