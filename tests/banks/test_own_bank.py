@@ -139,6 +139,7 @@ def test_a_hostile_generator_is_one_line_that_names_file_and_family(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_generator_that_hangs_or_prints_no_json(mine, sandbox_provider, monkeypatch):
     monkeypatch.setattr("rsi.banks.elsewhere.SECONDS", 0.5)
     (mine / "generator.py").write_text("while True: pass")

@@ -49,6 +49,7 @@ async def test_environment_reaches_commands_and_stays_out_of_the_workspace(sandb
     assert (await sandbox.exec('printf "%s" "$A"', 5)).stdout == ""
 
 
+@pytest.mark.slow
 async def test_tools_of_a_server_in_the_sandbox(sandbox):
     await place(FILES, sandbox)
     tools = await start(Exported(sandbox, {"FROM_DOCUMENT": "d"}), [server(FROM_SERVER="s")])

@@ -96,6 +96,7 @@ def test_a_holder_elsewhere_is_replaced_only_when_its_lease_has_run_out(database
         acquire(database, "main")
 
 
+@pytest.mark.slow
 def test_heartbeats_keep_a_short_lease(database):
     with acquire(database, "main", seconds=0.3):
         time.sleep(0.6)
