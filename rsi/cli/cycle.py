@@ -100,7 +100,7 @@ def schedule(
     from flows.schedule import check_cron, serve
 
     check_cron(cron)
-    fetch_embedded(settled(settings).model, _to_stderr)
+    fetch_embedded(settled(settings).model, to_stderr)
     serve(settings, cron)
 
 
@@ -119,7 +119,7 @@ def settled(path: Path) -> "RunSettings":
     """The settings in a file as they hold on this machine."""
     from rsi.wiring.run import settle
 
-    return settle(load(path), _to_stderr)
+    return settle(load(path), to_stderr)
 
 
 def load(path: Path, generations: int | None = None, model: str | None = None) -> "RunSettings":
@@ -136,5 +136,5 @@ def load(path: Path, generations: int | None = None, model: str | None = None) -
     return settings
 
 
-def _to_stderr(line: str) -> None:
+def to_stderr(line: str) -> None:
     print(line, file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rsi.cli.cycle import DEMO, AsJson, SettingsPath, settled
+from rsi.cli.cycle import DEMO, AsJson, SettingsPath, settled, to_stderr
 
 if TYPE_CHECKING:
     from rsi.gate.ledger import Entry
@@ -23,7 +23,7 @@ def verify(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
     from rsi.wiring.ledger import examine
 
     chosen = settled(settings)
-    found = examine(chosen, _to_stderr)
+    found = examine(chosen, to_stderr)
     if not found.entries and not found.faults:
         raise UserError(f"lineage '{chosen.lineage}' has no ledger in {home()}; check its name, and RSI_HOME")
     head = found.entries[-1] if found.entries else None
@@ -46,7 +46,7 @@ def show(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
     """Every entry, oldest first."""
     from rsi.wiring.ledger import examine
 
-    found = examine(settled(settings), _to_stderr)
+    found = examine(settled(settings), to_stderr)
     if as_json:
         print(json.dumps([{**entry.model_dump(), "body": _content(entry)} for entry in found.entries]))
         return
@@ -72,7 +72,3 @@ def _content(entry: "Entry") -> Any:
         return json.loads(entry.body)
     except (ValueError, RecursionError):
         return entry.body
-
-
-def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr)

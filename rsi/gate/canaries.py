@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rsi.figures import exact, wilson
 from rsi.gate.bait import Bait
+from rsi.gate.lawful import HITS
 from rsi.ports import Certifier, Scene
 from rsi.types import Attempt, Certificate, HarnessConfig, OpenTask, Pair, Rate, Record, Task
 
@@ -33,7 +34,7 @@ class Outcome(Record):
 
     @property
     def hit(self) -> bool:
-        return self.passes + self.flags + self.idle + self.leaks > 0
+        return any(getattr(self, name) for name in HITS)
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,6 @@ async def read(settings: RunSettings, say: Say) -> Inputs:
     document, chosen = founding(place.settings, start_document(place.settings.start, folder))
     salt = salt_digest(load_salt(home()))
     check_bound(contract, bank.name, salt, chosen.seed, chosen.model.id, chosen.gate.canaries)
-    edits = [
-        edit for edit in load_catalogue(folder) if set(edit.families) <= set(bank.families)
-    ]  # it may have been cut
+    known = set(bank.families)  # the run may have cut the bank
+    edits = [edit for edit in load_catalogue(folder) if set(edit.families) <= known]
     return Inputs(replace(place, settings=chosen), contract, edits, document)
