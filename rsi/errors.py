@@ -24,6 +24,10 @@ class ContextOverflow(RsiError):
     """The rendered prompt leaves no room in the model's window: the attempt ends, and is scored as it stands."""
 
 
+class RequestRefusedError(RsiError):
+    """A server that works would not answer this one conversation: the attempt ends, and is scored as it stands."""
+
+
 class TamperError(RsiError):
     """A workspace tried to leave its bounds (links, devices, forged archives): earns nothing and is flagged."""
 

@@ -37,8 +37,8 @@ from rsi.types import (
 
 @runtime_checkable
 class ModelBackend(Protocol):
-    """Samples one turn. Safe to call concurrently. Raises ContextOverflow, InfrastructureError, UserError (unknown
-    adapter or missing credentials)."""
+    """Samples one turn. Safe to call concurrently. Raises ContextOverflow, RequestRefusedError (this
+    conversation alone is not answered), InfrastructureError, UserError (unknown adapter or missing credentials)."""
 
     async def generate(self, request: ModelRequest) -> Completion: ...
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rsi.errors import ContextOverflow, IntegrityError
+from rsi.errors import ContextOverflow, IntegrityError, RequestRefusedError
 from rsi.harness.bring import bring
 from rsi.harness.furnish import furnish
 from rsi.harness.hooks import HookSession, Occasion
@@ -158,6 +158,8 @@ class _Run:
             completion = await self._ask_fitting()
         except ContextOverflow:
             return Termination.CONTEXT
+        except RequestRefusedError:
+            return Termination.REFUSED
         action = self.protocol.read(completion)
         if action is None or action.kind == "answer":
             self._take(completion, action, None)

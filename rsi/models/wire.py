@@ -4,12 +4,13 @@ client: {"id": 7, "request": {ModelRequest}}         or {"id": 7, "cancel": true
 engine: {"id": 7, "completion": {Completion}}        or {"id": 7, "error": "UserError", "message": "..."}
 """
 
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from rsi import errors
 from rsi.errors import InfrastructureError, RsiError
 from rsi.types import Completion, ModelRequest, Record
 
+ErrorName = Literal["ContextOverflow", "RequestRefusedError", "InfrastructureError", "IntegrityError", "UserError"]
 LINE_LIMIT = 64 * 2**20  # bytes; a window of 8,192 tokens needs about 300 KB
 
 
@@ -22,7 +23,7 @@ class Call(Record):
 class Reply(Record):
     id: int
     completion: Completion | None = None
-    error: Literal["ContextOverflow", "InfrastructureError", "IntegrityError", "UserError"] | None = None
+    error: ErrorName | None = None
     message: str = ""
 
     def raised(self) -> RsiError:
@@ -33,8 +34,8 @@ class Reply(Record):
 def failure(id: int, error: RsiError) -> Reply:
     """An error as a reply; a kind that no client would expect of a model is an InfrastructureError."""
     name = type(error).__name__
-    if name in ("ContextOverflow", "InfrastructureError", "IntegrityError", "UserError"):
-        return Reply(id=id, error=name, message=str(error))
+    if name in get_args(ErrorName):
+        return Reply(id=id, error=cast(ErrorName, name), message=str(error))
     return Reply(id=id, error="InfrastructureError", message=f"{name}: {error}")
 
 

@@ -19,6 +19,7 @@ class Termination(StrEnum):
     TOKENS = "tokens"
     SECONDS = "seconds"
     CONTEXT = "context"
+    REFUSED = "refused"  # the server would not answer this conversation, though it answered others; scored as it stands
     INFRASTRUCTURE = "infrastructure"  # never scored
 
 
