@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rsi.errors import ContextOverflow, IntegrityError, RequestRefusedError
+from rsi.fences import ends_quoted
 from rsi.harness.bring import bring
 from rsi.harness.furnish import furnish
 from rsi.harness.hooks import HookSession, Occasion
@@ -100,6 +101,7 @@ class _Run:
     began: float = field(default_factory=time.monotonic)
     model_seconds: float = 0.0
     tool_seconds: float = 0.0
+    discarded: int = 0  # tokens of replies that were asked for again
 
     @property
     def sandbox_seconds(self) -> float:
@@ -111,7 +113,8 @@ class _Run:
 
     @property
     def tokens_left(self) -> int:
-        return self.harness.budgets.tokens - sum(len(turn.completion.token_ids) for turn in self.turns)
+        sampled = sum(len(turn.completion.token_ids) for turn in self.turns)
+        return self.harness.budgets.tokens - sampled - self.discarded
 
     async def let_in(self) -> bool:
         """SessionStart and UserPromptSubmit: whether the request may be asked; what they add stands behind it."""
@@ -223,12 +226,21 @@ class _Run:
             stop=self.protocol.stop,
             tools=self.protocol.offered,
         )
-        began = time.monotonic()
-        completion = await self.model.generate(request)
-        self.model_seconds += time.monotonic() - began
+        completion = await self._generate(request)
+        if completion.text.endswith(request.stop) and ends_quoted(completion.text):
+            # A server that stops by strings alone has cut a quotation: the same again, without them.
+            self.discarded += len(completion.token_ids)
+            completion = await self._generate(request.model_copy(update={"stop": ()}))
         if completion.prompt_ids[: len(prefix)] != prefix:
             raise IntegrityError("the next prompt does not begin with the tokens that were sampled before it")
         return completion
+
+    async def _generate(self, request: ModelRequest) -> Completion:
+        began = time.monotonic()
+        try:
+            return await self.model.generate(request)
+        finally:
+            self.model_seconds += time.monotonic() - began
 
     async def _use(self, action: Action) -> Outcome:
         action, denied = await self.hooks.before(action, self.seconds_left)

@@ -5,16 +5,21 @@
     ```                                ```
 
 The repl protocol adds ```python with code, and ```call NAME with JSON arguments; elsewhere these are prose.
-A fence left open at the end of the text is taken as it stands; an answer must be closed.
+A longer fence, or one of tildes, may quote shorter ones; a bare one of these is prose. A fence left open at the end of
+the text is taken as it stands; an answer must be closed. Commands and code have LF line ends however a reply has them;
+content to write keeps its own where the reply's are LF.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-SHELL_INFO = frozenset({"", "sh", "bash", "shell"})
+from rsi.fences import Block, blocks
+from rsi.text import unix_lines
 
-_FENCE, _OPEN, _CLOSE = "```", "<answer>", "</answer>"
+SHELL_INFO = frozenset({"sh", "bash", "shell"})
+
+_OPEN, _CLOSE = "<answer>", "</answer>"
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,8 @@ class Action:
 
 
 def stop_strings(tools: Sequence[str]) -> tuple[str, ...]:
-    """What ends a turn early. The closing fence counts with its line end only, so an opening "```sh" does not end it;
-    a bare opening fence after prose does, and then holds no action."""
+    """What ends a turn early, but where a block quotes it. The closing fence counts with its line end only, so an
+    opening "```sh" does not end it; a bare opening fence after prose does, and then holds no action."""
     return ("\n```\n", "</answer>") if tools else ("</answer>",)
 
 
@@ -46,45 +51,28 @@ def read_action(text: str, tools: Sequence[str]) -> Action | None:
     """The first action of a reply, or None. A block in a language that is no tool, or an empty command, is prose.
 
     Reads the text once: a hostile reply of any length costs no more than its length."""
-    block = next(((at, action) for at, action in _blocks(text) if action.kind in tools), None)
+    acting = ((block.at, _action(block)) for block in blocks(text))
+    first = next(((at, action) for at, action in acting if action and action.kind in tools), None)
     start, end = text.find(_OPEN), -1
     if start >= 0:
         end = text.find(_CLOSE, start)
-    if end >= 0 and (block is None or start < block[0]):
-        return Action("answer", text[start + len(_OPEN) : end].strip())
-    return block[1] if block else None
+    if end >= 0 and (first is None or start < first[0]):
+        return Action("answer", unix_lines(text[start + len(_OPEN) : end]).strip())
+    return first[1] if first else None
 
 
-def _blocks(text: str) -> Iterator[tuple[int, Action]]:
-    """Where each fenced block begins, and the action it is; blocks that are none are left out."""
-    at, opened, info, body = 0, -1, "", list[str]()
-    for line in text.splitlines(keepends=True):
-        bare = line.strip()
-        if opened < 0:
-            if bare.startswith(_FENCE) and "`" not in bare[3:] and line.endswith("\n"):
-                opened, info, body = at, bare[3:].strip(), []
-        elif bare.endswith(_FENCE):
-            last = line.rstrip()[:-3]
-            if action := _action(info, "".join([*body, last] if last.strip() else body), closed=True):
-                yield opened, action
-            opened = -1
-        else:
-            body.append(line)
-        at += len(line)
-    if opened >= 0 and (action := _action(info, "".join(body), closed=False)):
-        yield opened, action
-
-
-def _action(info: str, body: str, closed: bool) -> Action | None:
-    word, _, path = info.partition(" ")
-    if word == "read" and path.strip():
-        return Action("read", "", path.strip(), closed)
-    if word == "write" and path.strip():
-        return Action("write", body, path.strip(), closed)
-    if word == "call" and path.strip():
-        return Action("call", body, path.strip(), closed)
-    if info == "python" and body.strip():
-        return Action("python", body, closed=closed)
-    if info in SHELL_INFO and body.strip():
-        return Action("shell", body.strip("\n"), closed=closed)
+def _action(block: Block) -> Action | None:
+    word, _, path = block.info.partition(" ")
+    path = path.strip()
+    if word == "read" and path:
+        return Action("read", "", path, block.closed)
+    if word == "write" and path:
+        return Action("write", block.body if block.unix else block.code, path, block.closed)
+    if word == "call" and path:
+        return Action("call", block.code, path, block.closed)
+    if block.info == "python" and block.code.strip():
+        return Action("python", block.code, closed=block.closed)
+    commands = block.info in SHELL_INFO if block.info else not block.quotes  # a longer bare fence is there to quote
+    if commands and block.code.strip():
+        return Action("shell", block.code.strip("\n"), closed=block.closed)
     return None

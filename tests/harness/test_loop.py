@@ -217,3 +217,27 @@ async def test_hook_commands_run_in_the_sandbox_and_declare_how_they_fail():
 async def test_a_budget_ends_an_episode_whatever_hooks_say():
     episode = await run(Replies("hm"), config(hook("no_action", max_blocks=5), tokens=2))
     assert (episode.termination, len(episode.turns)) == (Termination.TOKENS, 1)
+
+
+class StopsByStrings(Replies):
+    """A server that ends a reply at the first stop string, whatever that is part of."""
+
+    async def generate(self, request):
+        whole = self.replies[0]
+        completion = await super().generate(request)
+        ends = [whole.index(stop) + len(stop) for stop in request.stop if stop in whole]
+        if not ends:
+            return completion
+        self.replies.insert(0, whole)
+        said = whole[: min(ends)]
+        return completion.model_copy(update={"text": said, "token_ids": tuple(said.encode())})
+
+
+async def test_a_quotation_that_a_server_has_cut_is_asked_for_whole():
+    reply = "````sh\ncat > a.md <<'E'\n```sh\nrm x\n```\nE\ncat a.md\n````\n"
+    model = StopsByStrings(reply, "<answer>1</answer>")
+    episode = await run(model, config(turns=2, tokens=300))
+    assert episode.turns[0].observation == "```sh\nrm x\n```" and episode.output == "1"
+    assert [bool(request.stop) for request in model.requests] == [True, False, True]
+    cut = reply[: reply.index("\n```\n") + 5]
+    assert model.requests[2].sampling.max_new_tokens == 300 - len(cut) - len(reply), "what was sampled counts"

@@ -44,6 +44,25 @@ def test_the_last_fenced_block_is_the_code() -> None:
     assert code_of("plain") == "plain"
 
 
+@pytest.mark.parametrize(
+    ("output", "code"),
+    [
+        ("So:\r\n```js\r\none\r\ntwo\r\n```\r\n", "one\ntwo\n"),
+        ("```js\rone\rtwo\r```", "one\ntwo\n"),
+        ("one\r\ntwo", "one\ntwo"),
+        ("````js\nconst a = `\n```\n`;\n````\n", "const a = `\n```\n`;\n"),
+        ("```js\nconst a = '```x';\n```", "const a = '```x';\n"),
+        ("```TypeScript\none\n```", "one\n"),
+        ("~~~js\none\n~~~", "one\n"),
+        ("Here: ```js\none\n```\nThen:\n```js\ntwo\n```", "two\n"),
+        ("```js\none }```", "one }"),
+        ("```js\none\n```\n```js\ncut off", "one\n"),
+    ],
+)
+def test_code_is_found_however_its_fence_and_lines_are_written(output: str, code: str) -> None:
+    assert code_of(output) == code
+
+
 class NoBrowser:
     """A sandbox whose compiler works and whose driver says what it is told to."""
 

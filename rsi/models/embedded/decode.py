@@ -14,6 +14,7 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 from rsi.models.embedded.prompt import Renderer
 from rsi.models.embedded.sampling import Node, draw, trie, uniforms
+from rsi.models.stops import first_stop
 from rsi.types import ModelRequest
 
 Finish = Literal["stop", "length"]
@@ -181,6 +182,7 @@ def _ended(row: Row, renderer: Renderer) -> Finish | None:
     if row.request.stop:
         reach = 2 * max(len(s.encode()) for s in row.request.stop) + 8  # tokens that can hold a stop string, and margin
         tail = renderer.decode(row.tokens[-reach:])
-        if any(stop in tail for stop in row.request.stop):
+        seen = any(stop in tail for stop in row.request.stop)  # seldom; only then all of the text is looked at
+        if seen and first_stop(renderer.decode(row.tokens), row.request.stop) is not None:
             return "stop"
     return "length" if len(row.tokens) >= row.limit(renderer.window) else None

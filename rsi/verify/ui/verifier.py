@@ -1,13 +1,11 @@
 """Judges component code: compiled and driven in a sandbox, compared here."""
 
-import re
-
+from rsi.fences import blocks
 from rsi.ports import SandboxProvider
+from rsi.text import unix_lines
 from rsi.types.ui import UiCheck
 from rsi.verify.ui.drive import drive
 from rsi.verify.ui.judge import judge
-
-_FENCE = re.compile(r"```[a-z]*\n(.*?)```", re.DOTALL)
 
 
 class UiJudge:
@@ -39,6 +37,6 @@ class UiJudge:
 
 
 def code_of(output: str) -> str:
-    """The last fenced block of an answer, or all of it where there is none."""
-    blocks: list[str] = _FENCE.findall(output)
-    return blocks[-1] if blocks else output
+    """The last fenced block of an answer, or all of it where there is none. Line ends are LF."""
+    fenced = [block.code for block in blocks(output, behind_words=True) if block.closed]
+    return fenced[-1] if fenced else unix_lines(output)
