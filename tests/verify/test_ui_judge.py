@@ -71,3 +71,8 @@ def test_a_secret_told_in_pieces_is_found(messages: list[object]) -> None:
 
 def test_parts_of_a_secret_that_never_make_it_whole_are_none() -> None:
     assert told(to_model=('{"name":"Ada","club":"zq"}', '{"name":"4417"}', "no JSON")) == ""
+
+
+def test_a_flood_of_messages_and_broken_text_are_faults_of_the_component() -> None:
+    assert told(to_model=('{"name":"Ada"}', "x" * 20_001)).startswith("constraints")
+    assert told(to_model=('{"name":"Ada"}', '{"x":"\\ud83d"}', "\ud83d", "[" * 5000)) == ""

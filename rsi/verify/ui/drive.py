@@ -5,10 +5,9 @@ import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from rsi.errors import InfrastructureError
 from rsi.ports import ExecResult, SandboxProvider
+from rsi.text import parse_json
 from rsi.types.record import Record
 from rsi.verify.ui.driver import UP
 
@@ -84,7 +83,7 @@ def _observed(ran: ExecResult, nonce: str) -> tuple[Views, ...] | str:
     if ran.timed_out or ran.exit_code != 0:
         return f"could not be driven: {ran.stderr.strip()[-160:] or 'the page hangs'!r}"
     try:
-        observed = Observed.model_validate_json(report)
-    except ValidationError:
+        observed = Observed.model_validate(parse_json(report))
+    except ValueError:  # pydantic's errors are such too
         return "could not be driven: the driver's report is malformed"
     return observed.runs if secrets.compare_digest(observed.nonce, nonce) else "the driver's report is forged"

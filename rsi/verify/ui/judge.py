@@ -1,14 +1,13 @@
 """Compares what a browser showed with what a check expects. Pure: nothing here runs the component."""
 
-import base64
 import json
-from collections.abc import Iterator, Sequence
-from urllib.parse import quote
 
+from rsi.text import clean, parse_json
 from rsi.types.ui import UiCheck, UiStep
+from rsi.verify.ui.disguise import is_told
 from rsi.verify.ui.drive import WIDTHS, View
 
-Field = tuple[str | None, ...]  # names that lead to a value; None at the end for the names there
+TOLD = 20_000  # characters that a component may tell the model
 
 
 def judge(check: UiCheck, views: tuple[View, ...]) -> str:
@@ -44,12 +43,12 @@ def _told(step: UiStep, seen: str | bool | None) -> str:
 
 
 def _model_problem(check: UiCheck, payloads: tuple[str, ...]) -> str:
+    if sum(map(len, payloads)) > TOLD:
+        return f"constraints: it told the model more than {TOLD} characters"
     messages = [_parsed(payload) for payload in payloads]
+    if any(is_told(secret, messages) for secret in check.no_ai):
+        return "NoAI: a field marked NoAI reached the model"
     heard = "\n".join([*payloads, *(json.dumps(message, ensure_ascii=False) for message in messages)])
-    folded = "\n".join([heard, *_joined(messages)]).casefold()
-    for secret in check.no_ai:
-        if any(form.casefold() in folded for form in _forms(secret)):
-            return "NoAI: a field marked NoAI reached the model"
     missing = [text for text in check.sent if text not in heard]
     return f"controls: {missing[0][:80]!r} did not reach the model" if missing else ""
 
@@ -57,38 +56,6 @@ def _model_problem(check: UiCheck, payloads: tuple[str, ...]) -> str:
 def _parsed(payload: str) -> object:
     """A payload's value; itself where it is no JSON."""
     try:
-        return json.loads(payload)
-    except (ValueError, RecursionError):
-        return payload
-
-
-def _joined(messages: Sequence[object]) -> Iterator[str]:
-    """What was told in pieces: all values in the order of the messages, those of each field alone, and the names."""
-    told = [piece for message in messages for piece in _pieces(message, ())]
-    streams = [[text for field, text in told if None not in field]]
-    streams += [[text for at, text in told if at == field] for field in dict.fromkeys(field for field, _ in told)]
-    for texts in streams:
-        yield from ("".join(texts), ",".join(texts))
-
-
-def _pieces(value: object, field: Field) -> Iterator[tuple[Field, str]]:
-    """Each plain value with the names that lead to it, and each name itself; places in a list are no names."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield ((*field, None), name)
-            yield from _pieces(inner, (*field, name))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _pieces(inner, field)
-    else:
-        yield (field, str(value))
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """A secret as it is, reversed, percent-encoded, in hexadecimal, in base64 at each offset, spaced out."""
-    raw = secret.encode()
-    yield from (secret, secret[::-1], quote(secret), raw.hex(), ",".join(secret), " ".join(secret))
-    yield ",".join(map(str, raw))
-    for offset in range(3):
-        whole = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
-        yield whole[(0, 2, 3)[offset] : len(whole) - 1]  # the characters that depend on the secret alone
+        return parse_json(payload)
+    except ValueError:
+        return clean(payload)
