@@ -10,14 +10,18 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
+from typing import Any
 
 from rsi.errors import TamperError, UserError
 from rsi.ports import Workspace
 
 ROOT = "/task"
 MAX_ENTRIES = 10_000
-MAX_DEPTH = 64
+MAX_DEPTH = 64  # parts of a path
+MAX_PATH = 4000  # bytes of one, which the kernel still takes
+MAX_NAMES = 4_000_000  # bytes of all paths together
 MAX_HOPS = 40  # links followed on the way to one file
+MAX_STEPS = 200_000  # parts of paths looked at on the way to all of them
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -61,6 +65,8 @@ def _parts(name: str) -> tuple[str, ...]:
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in name:
         raise TamperError(f"{name!r}: file names must be relative to {ROOT} and stay in it")
+    if name.encode(errors="replace").decode() != name:
+        raise TamperError(f"{name!r}: file names must be UTF-8")
     if len(path.parts) > MAX_DEPTH:
         raise TamperError(f"{name[:80]!r}: deeper than {MAX_DEPTH} folders")
     return path.parts
@@ -93,47 +99,60 @@ def _enter(folder: int, name: str) -> int:
 
 
 class _Walk:
-    """What a walk has found: file contents and link targets by relative path, within the bounds."""
+    """What a walk has found, within the bounds, as a tree: a folder is a dict, a link its target, a file its bytes."""
 
-    def __init__(self, limit: int) -> None:
-        self.limit, self.left, self.entries = limit, limit, 0
+    def __init__(self, root: int, limit: int) -> None:
+        self.root, self.limit, self.left = root, limit, limit
+        self.entries = self.names = self.steps = 0
+        self.tree: dict[str, Any] = {}
         self.files: dict[str, bytes] = {}
         self.modes: dict[str, int] = {}
-        self.links: dict[str, str] = {}
+        self.links: list[str] = []
 
-    def folder(self, fd: int, prefix: str, depth: int) -> None:
-        if depth > MAX_DEPTH:
-            raise TamperError(f"{prefix[:80]}: deeper than {MAX_DEPTH} folders")
-        with os.scandir(fd) as entries:
-            for entry in entries:
-                self.entries += 1
-                if self.entries > MAX_ENTRIES:
-                    raise TamperError(f"{ROOT} holds more than {MAX_ENTRIES} entries")
-                self.entry(fd, entry.name, f"{prefix}{entry.name}", depth)
+    def all(self) -> None:
+        """Folder by folder, one descriptor at a time: the host's are shared by all sandboxes."""
+        todo = [("", self.tree)]
+        while todo:
+            prefix, tree = todo.pop()
+            fd = os.open(prefix or ".", _DIRECTORY, dir_fd=self.root)
+            try:
+                with os.scandir(fd) as entries:
+                    for entry in entries:
+                        path = f"{prefix}{entry.name}"
+                        self.count(path)
+                        tree[entry.name] = found = self.entry(fd, entry.name, path)
+                        if isinstance(found, dict):
+                            todo.append((f"{path}/", found))
+            finally:
+                os.close(fd)
 
-    def entry(self, fd: int, name: str, path: str, depth: int) -> None:
+    def count(self, path: str) -> None:
         try:
-            path.encode()
+            length = len(path.encode())
         except UnicodeEncodeError:
-            raise TamperError(f"{path!a}: a file name that is not UTF-8") from None
+            raise TamperError(f"{path[:80]!a}: a file name that is not UTF-8") from None
+        if path.count("/") >= MAX_DEPTH or length > MAX_PATH:
+            raise TamperError(f"{path[:80]!r}: deeper than {MAX_DEPTH} folders, or longer than {MAX_PATH} bytes")
+        self.entries, self.names = self.entries + 1, self.names + length
+        if self.entries > MAX_ENTRIES or self.names > MAX_NAMES:
+            raise TamperError(f"{ROOT} holds more than {MAX_ENTRIES} entries, or {MAX_NAMES} bytes of their paths")
+
+    def entry(self, fd: int, name: str, path: str) -> "dict[str, Any] | str | bytes":
         found = os.stat(name, dir_fd=fd, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
-            self.links[path] = os.readlink(name, dir_fd=fd)
-        elif stat.S_ISDIR(found.st_mode):
+            self.links.append(path)
+            return os.readlink(name, dir_fd=fd)
+        if stat.S_ISDIR(found.st_mode):
             self._open_up(fd, name, found.st_mode, 0o700)
-            inner = os.open(name, _DIRECTORY, dir_fd=fd)
-            try:
-                self.folder(inner, f"{path}/", depth + 1)
-            finally:
-                os.close(inner)
-        elif stat.S_ISREG(found.st_mode):
-            self.charge(path, found.st_size)
-            self._open_up(fd, name, found.st_mode, 0o600)
-            with os.fdopen(os.open(name, _READ, dir_fd=fd), "rb") as file:
-                self.files[path] = file.read(found.st_size)
-            self.modes[path] = stat.S_IMODE(found.st_mode)
-        else:
+            return {}
+        if not stat.S_ISREG(found.st_mode):
             raise TamperError(f"{ROOT}/{path}: a device, socket or pipe, where only files and folders are expected")
+        self.charge(path, found.st_size)
+        self._open_up(fd, name, found.st_mode, 0o600)
+        with os.fdopen(os.open(name, _READ, dir_fd=fd), "rb") as file:
+            self.files[path] = file.read(found.st_size)
+        self.modes[path] = stat.S_IMODE(found.st_mode)
+        return self.files[path]
 
     def charge(self, path: str, size: int) -> None:
         self.left -= size
@@ -146,45 +165,55 @@ class _Walk:
         if mode & wanted != wanted:
             os.chmod(name, wanted, dir_fd=fd)
 
-    def resolve(self, link: str) -> str | None:
+    def resolve(self, link: str) -> bytes | None:
         """The file that `link` means, or None where it dangles, loops or means a folder. TamperError if it leaves."""
-        place: list[str] = []
-        todo = link.split("/")[::-1]
-        for _ in range(MAX_HOPS * MAX_DEPTH):
-            if not todo:
-                return "/".join(place)
+        place: list[Any] = [self.tree]
+        todo = self.parts(link)
+        hops, dangles = 0, False
+        while todo:
             part = todo.pop()
+            dangles = dangles or not isinstance(place[-1], dict)  # what follows may leave all the same
             if part == "..":
-                if not place:
+                if len(place) == 1:
                     raise TamperError(f"{ROOT}/{link}: a link that leaves the workspace")
                 place.pop()
-                continue
-            here = "/".join([*place, part])
-            target = self.links.get(here)
-            if target is None:
-                place += [part] if part not in ("", ".") else []
-                continue
-            if target.startswith("/"):
-                if target != ROOT and not target.startswith(f"{ROOT}/"):
-                    raise TamperError(f"{ROOT}/{link}: a link that leaves the workspace")
-                place, target = [], target[len(ROOT) :]
-            todo += target.split("/")[::-1]
-        return None
+            elif part not in ("", "."):
+                found = place[-1].get(part) if isinstance(place[-1], dict) else None
+                if not isinstance(found, str):
+                    place.append(found)
+                    continue
+                hops += 1
+                if hops > MAX_HOPS:
+                    return None
+                if found.startswith("/"):
+                    if found != ROOT and not found.startswith(f"{ROOT}/"):
+                        raise TamperError(f"{ROOT}/{link}: a link that leaves the workspace")
+                    place, found = [self.tree], found[len(ROOT) :]
+                todo += self.parts(found)
+        return place[-1] if isinstance(place[-1], bytes) and not dangles else None
+
+    def parts(self, path: str) -> list[str]:
+        """Last first. All parts of all links are counted together: following them costs the host's time."""
+        parts = path.split("/")[::-1]
+        self.steps += len(parts)
+        if self.steps > MAX_STEPS:
+            raise TamperError(f"{ROOT}: following its links takes more than {MAX_STEPS} steps")
+        return parts
 
 
 def read_files(root: int, limit: int) -> Workspace:
     """All regular files below the directory descriptor `root`, by relative path in sorted order.
 
     Only for a workspace in which nothing runs any more. A link to a file of the workspace reads as that file. Raises
-    TamperError for links that leave, devices, sockets, pipes, names that are not UTF-8, more than `limit` bytes, more
-    than 10000 entries or 64 folders deep.
+    TamperError for links that leave, devices, sockets, pipes, names that are not UTF-8, more than `limit` bytes, and
+    more than the bounds above: no workspace costs the host more than a second.
     """
-    walk = _Walk(limit)
-    walk.folder(root, "", 0)
+    walk = _Walk(root, limit)
+    walk.all()
     files = dict(walk.files)
     for link in walk.links:
-        target = walk.resolve(link)
-        if target in walk.files:
-            walk.charge(link, len(walk.files[target]))
-            files[link] = walk.files[target]
+        content = walk.resolve(link)
+        if content is not None:
+            walk.charge(link, len(content))
+            files[link] = content
     return Workspace(dict(sorted(files.items())), walk.modes)
