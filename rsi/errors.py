@@ -16,6 +16,11 @@ class InfrastructureError(RsiError):
     """A sandbox, engine or network failed: the attempt is retried within a bound and never scored."""
 
 
+class OutageError(InfrastructureError):
+    """So many attempts of a stage were lost that its result would tell nothing: it is not committed, and the next run
+    plays what is owed. The command line prints the message and exits with 1."""
+
+
 class SetupError(InfrastructureError):
     """A task's set-up failed before the agent saw anything: no attempt is scored, and a certificate is refused."""
 

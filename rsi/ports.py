@@ -148,7 +148,8 @@ class Draw(Protocol):
     """What a stage uses to get attempts: `k` recorded draws of each task under one pair and harness.
 
     Returns them grouped by task in the order of `tasks`; what is recorded already is not run again; every attempt is
-    recorded before it is returned. Draws of different `purpose` are independent (fresh)."""
+    recorded before it is returned. Draws of different `purpose` are independent (fresh). Raises OutageError where so
+    many were lost to infrastructure that nothing can be decided over them; those stay owed."""
 
     async def __call__(
         self, tasks: Sequence[Task], pair: Pair, harness: HarnessConfig, k: int, purpose: str

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from rsi.cli import banks, contracts, cycle, documents, ledger, machine, pairs, review
-from rsi.errors import ReviewPending, RsiError
+from rsi.errors import InfrastructureError, ReviewPending, RsiError
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 for module in (cycle, machine, pairs):
@@ -31,11 +31,14 @@ DISK = {
 
 
 def main() -> None:
-    """Run the command line. A user's mistake is one line on stderr and exit code 2, never a traceback."""
+    """Run the command line. A user's mistake is one line on stderr and exit code 2, an outage of a model server, an
+    engine or the sandboxes one with exit code 1: the same command goes on where it ended. Never a traceback."""
     try:
         app()
     except ReviewPending as pending:
         print(pending)
+    except InfrastructureError as error:
+        fail(str(error), 1)
     except RsiError as error:
         fail(str(error))
     except KeyboardInterrupt:

@@ -96,6 +96,8 @@ def judge(affected: tuple[int, int, int], control: tuple[int, int, int]) -> tupl
     without, passes, n = affected
     shown = f"affected {without} -> {passes} of {n}"
     shown += f", control {control[0]} -> {control[1]} of {control[2]}" if control[2] else ", no control slice"
+    if not n:
+        return False, "nothing is known of it: no draw of the affected slice was scored with it and without"
     if not gains(without, passes, n):
         return False, f"no gain beyond chance ({shown})"
     if loses(*control):

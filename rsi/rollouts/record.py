@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from rsi.errors import IntegrityError
 from rsi.ids import seed_of
 from rsi.ports import Executor, Store, TaskBank
+from rsi.rollouts.losses import Losses
 from rsi.types import Attempt, AttemptSpec, HarnessConfig, Job, Pair, Task
 
 
@@ -26,6 +27,7 @@ class Recording:
     specialist: str
     spend: Callable[[str, int], None]
     progress: Callable[[str, int, int], None]
+    losses: Losses = field(default_factory=Losses)
 
     def job(self, task: Task, pair: Pair, harness: HarnessConfig, purpose: str, draw: int) -> Job:
         """The job of one draw. Its key comes from the bank and goes to the verifier alone."""
@@ -40,14 +42,15 @@ class Recording:
         if harness.document_digest != pair.hcp:
             raise IntegrityError(f"{purpose}: harness {harness.document_digest} is not of pair {pair.name}")
         ids = [[make_spec(task, pair, purpose, n, self.sandbox).digest for n in range(k)] for task in tasks]
-        found = dict(self.store.get([id for row in ids for id in row]))
+        store = self.losses.counted(self.store, purpose)
+        found = dict(store.get([id for row in ids for id in row]))
         owed = {
             id: self.job(task, pair, harness, purpose, n)
             for task, row in zip(tasks, ids, strict=True)
             for n, id in enumerate(row)
             if id not in found
         }
-        await self._play(owed, found, purpose)
+        await self._play(owed, found, store, purpose)
         return [[found[id] for id in row] for row in ids]
 
     async def replay(
@@ -60,7 +63,7 @@ class Recording:
         async with aclosing(cast(Any, self.executor.run(jobs))) as attempts:
             return [attempt async for attempt in attempts]
 
-    async def _play(self, owed: dict[str, Job], found: dict[str, Attempt], purpose: str) -> None:
+    async def _play(self, owed: dict[str, Job], found: dict[str, Attempt], store: Store, purpose: str) -> None:
         """Play the owed jobs, record each, then add it to `found`."""
         if not owed:
             return
@@ -70,7 +73,7 @@ class Recording:
         # `Any`: an executor's iterator is an async generator wherever it holds something to give back.
         async with aclosing(cast(Any, self.executor.run(list(owed.values())))) as attempts:
             async for attempt in attempts:
-                self.store.record(attempt)
+                store.record(attempt)
                 found[attempt.id] = attempt
                 self.progress(purpose, len(found), total)
         if missing := owed.keys() - found.keys():

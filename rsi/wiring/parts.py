@@ -23,6 +23,7 @@ from rsi.registry.reviews import Reviews
 from rsi.registry.store import SqlStore
 from rsi.results import Results
 from rsi.rollouts.local import LocalExecutor
+from rsi.rollouts.losses import Losses
 from rsi.rollouts.record import Recording
 from rsi.sandbox.probe import kind_of
 from rsi.types import Attempt, HarnessConfig, Pair, Task
@@ -61,6 +62,7 @@ def parts(inputs: Inputs, books: Books, model: OpenModel, executor: Executor, sa
         specialist=bank.specialist,
         spend=spending.draw,
         progress=progress,
+        losses=Losses(settings.rollouts.max_lost, settings.rollouts.concurrency),
     )
     owed = Results(settings.lineage, store, registry).next_owed()
     training = _training(place, model, recording, spending, owed)
@@ -136,7 +138,7 @@ def _training(place: Place, model: OpenModel, recording: Recording, spending: Sp
         rollouts=Rollouts(
             place.bank, scope(settings), place.identity, rollouts.concurrency, rollouts.retries, settings.allow_env
         ),
-        store=recording.store,
+        store=recording.losses.counted(recording.store, f"{scope(settings)}/update/train"),
         certify=Prover(place.bank, place.provider),
         sealed_scan=SealedScan(sealed(place, generation)),
         progress=recording.progress,
