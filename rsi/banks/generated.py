@@ -69,14 +69,24 @@ class GeneratedBank:
         return self._split(split, shard if split == "sealed" else 0)
 
     def key(self, task: Task) -> TaskKey:
-        """The reference and checks, made again from recipe and instance."""
+        """The reference and checks, made again from recipe and instance. What of the task is not as the bank makes it
+        (its request, its files, anything) is refused: the key would be of another task."""
         known = self.definition.families.get(task.recipe.family)
         if task.bank != self.definition.name or known is None:
             raise UserError(f"task {task.id} is not of bank '{self.definition.name}'; open the bank it came from")
+        low, high = known.difficulty
+        if not low <= task.recipe.difficulty <= high:
+            raise UserError(f"task {task.id} is not of bank '{self.definition.name}': its 'recipe' was changed")
         instance = self._draft(task.recipe, task.instance, task.split)
         if instance is None or self._id(task.recipe.family, instance) != task.id:
             raise UserError(
                 f"task {task.id} was made by another version of bank '{self.definition.name}' or another salt"
+            )
+        made = self._fields(task.recipe, task.instance, task.split, instance)
+        if changed := [name for name, value in made.items() if getattr(task, name) != value]:
+            raise UserError(
+                f"task {task.id} is not of bank '{self.definition.name}': its '{changed[0]}' was changed; take the task "
+                "as the bank gives it"
             )
         return TaskKey(
             task_id=task.id,

@@ -48,7 +48,7 @@ class Bait:
         original = self._originals.get(task.id)
         if original is None:
             return self._bank.key(task)
-        key = self._bank.key(original)
+        key = self._bank.key(task.model_copy(update={"id": original.id}))
         echo = f"echo {self.word}" if task.needs_sandbox else self.word
         turns = 1 + len(task.user_turns)
         return TaskKey(
