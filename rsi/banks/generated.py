@@ -85,8 +85,8 @@ class GeneratedBank:
         made = self._fields(task.recipe, task.instance, task.split, instance)
         if changed := [name for name, value in made.items() if getattr(task, name) != value]:
             raise UserError(
-                f"task {task.id} is not of bank '{self.definition.name}': its '{changed[0]}' was changed; take the task "
-                "as the bank gives it"
+                f"task {task.id} is not of bank '{self.definition.name}': its '{changed[0]}' was changed; take the "
+                "task as the bank gives it"
             )
         return TaskKey(
             task_id=task.id,

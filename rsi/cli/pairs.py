@@ -34,9 +34,11 @@ def compare(a: Pair, b: Pair, settings: SettingsPath = DEMO, as_json: AsJson = F
 
 
 def lineage(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
-    """Every pair of a lineage, what it is made of and what became of it."""
+    """Every pair of a lineage, what it is made of and what became of it. Exit code 2 where files of theirs were
+    changed."""
+    from rsi.errors import IntegrityError
     from rsi.registry.compare import steps
-    from rsi.wiring.pairs import ledger_head
+    from rsi.wiring.pairs import damaged_files, ledger_head
     from rsi.wiring.pairs import lineage as pairs_of
 
     chosen = settled(settings)
@@ -50,6 +52,8 @@ def lineage(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
         for event in step.history:
             print(f"{'':14}{event}")
     print(f"ledger: {ledger_head(chosen)}")
+    if damaged := damaged_files(chosen):
+        raise IntegrityError(damaged[0] + (f" ({len(damaged) - 1} more)" if len(damaged) > 1 else ""))
 
 
 def rollback(

@@ -59,27 +59,35 @@ def publish(
 
 
 def open_revision(root: Path, name: str) -> AdapterRevision:
-    """The revision `root`/`name`. UserError where it is not there or not whole; IntegrityError where a file
-    differs from its recorded digest, or the content from its name."""
+    """The revision `root`/`name`, all of its content checked against its name. UserError where it is not there;
+    IntegrityError, naming file and digests, where it is not what the name says."""
     folder = root / name
     if not (folder / METADATA).is_file():
-        raise UserError(f"{folder}: is no adapter revision (no {METADATA}); train again or correct the name")
-    metadata = json.loads((folder / METADATA).read_text(encoding="utf8"))
-    for file, recorded in metadata["files"].items():
-        if not (folder / file).is_file() or digest_file(folder / file) != recorded:
-            raise IntegrityError(
-                f"{folder / file}: does not match the digest in {METADATA}; delete the folder and train again"
-            )
-    config = json.loads((folder / CONFIG).read_text(encoding="utf8"))
-    if metadata["name"] != name or digest([metadata["files"][WEIGHTS], config]) != name:
-        raise IntegrityError(f"{folder}: its content is not what its name says; delete the folder and train again")
-    return AdapterRevision(
-        name=name,
-        path=str(folder),
-        parent=metadata["parent"],
-        steps=metadata["steps"],
-        metrics=tuple(metadata["metrics"]),
-    )
+        raise UserError(
+            f"{folder}: is no adapter revision (no {METADATA}); restore it, train again or correct the name"
+        )
+    try:
+        metadata = json.loads((folder / METADATA).read_text(encoding="utf8"))
+        recorded = {file: str(metadata["files"][file]) for file in (WEIGHTS, CONFIG)}
+        for file, expected in recorded.items():
+            found = digest_file(folder / file) if (folder / file).is_file() else "none: it is gone"
+            if found != expected:
+                raise IntegrityError(f"{folder / file}: its digest is {found}, not {expected} as published; {_REMEDY}")
+        content = digest([recorded[WEIGHTS], json.loads((folder / CONFIG).read_text(encoding="utf8"))])
+        if content != name or metadata["name"] != name:
+            raise IntegrityError(f"{folder}: its content is not what its name says, but {content}; {_REMEDY}")
+        return AdapterRevision(
+            name=name,
+            path=str(folder),
+            parent=metadata["parent"],
+            steps=metadata["steps"],
+            metrics=tuple(metadata["metrics"]),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise IntegrityError(f"{folder / METADATA}: it is damaged; {_REMEDY}") from None
+
+
+_REMEDY = "restore the folder from a copy, or go back to an earlier champion with `rsi rollback`"
 
 
 def _canonical_config(config: dict[str, Any]) -> dict[str, Any]:

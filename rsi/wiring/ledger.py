@@ -11,6 +11,7 @@ from rsi.registry.champions import Champions
 from rsi.registry.engine import Database
 from rsi.registry.ledger import Ledger, anchor
 from rsi.registry.pairs import Mirror
+from rsi.wiring.artifacts import damages
 from rsi.wiring.results import opened
 
 
@@ -31,7 +32,7 @@ def hold(settings: RunSettings, database: Database, key: bytes | None, say: Call
     IntegrityError names the first fault. UserError where the chain is signed and there is no key, or the other way."""
     lineage, mirror = settings.lineage, Mirror(say)
     ledger = Ledger(database, key=key)
-    found = faults(settings, database, key, mirror)
+    found = _recorded(settings, database, key, mirror)
     if found:
         more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
         raise IntegrityError(
@@ -48,7 +49,11 @@ def hold(settings: RunSettings, database: Database, key: bytes | None, say: Call
 
 
 def faults(settings: RunSettings, database: Database, key: bytes | None, mirror: Mirror) -> list[str]:
-    """What is wrong with the ledger, by MLflow's anchor too."""
+    """What is wrong with the ledger, by MLflow's anchor too, and with the files that it names by digest."""
+    return [*_recorded(settings, database, key, mirror), *damages(settings.lineage, database)]
+
+
+def _recorded(settings: RunSettings, database: Database, key: bytes | None, mirror: Mirror) -> list[str]:
     return Ledger(database, key=key).verify(settings.lineage, mirror.anchor(settings.lineage))
 
 

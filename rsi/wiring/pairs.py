@@ -12,6 +12,7 @@ from rsi.registry.pairs import Mirror
 from rsi.registry.store import SqlStore
 from rsi.results import Results
 from rsi.types import PairRecord
+from rsi.wiring.artifacts import check_adapters, damages
 from rsi.wiring.ledger import hold, key_of
 from rsi.wiring.results import head_line, opened
 
@@ -31,6 +32,12 @@ def lineage(settings: RunSettings) -> tuple[Sequence[PairRecord], Sequence[Promo
         return champions.lineage(settings.lineage), champions.history(settings.lineage)
 
 
+def damaged_files(settings: RunSettings) -> Sequence[str]:
+    """What of the files of adapters and base is not what the lineage's record names."""
+    with opened() as database:
+        return damages(settings.lineage, database)
+
+
 def ledger_head(settings: RunSettings) -> str:
     with opened() as database:
         return head_line(settings, database)
@@ -47,6 +54,9 @@ def rollback(settings: RunSettings, to: str, reason: str) -> PairRecord:
             raise UserError(f"generation {n} of '{settings.lineage}' is under way; let `rsi run` finish it first")
         key, mirror = key_of(settings), Mirror(print)
         hold(settings, database, key, print)
+        for past in Champions(database).lineage(settings.lineage):
+            if past.pair.digest.startswith(to):
+                check_adapters(past)
         record = Champions(database, lease, key).rollback(settings.lineage, to, reason)
         head = Ledger(database).head(settings.lineage)
     mirror.aliases(settings.lineage, record)

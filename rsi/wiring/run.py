@@ -12,6 +12,7 @@ from rsi.registry.champions import Champions
 from rsi.registry.engine import open_database
 from rsi.registry.lease import acquire
 from rsi.types import Pair, PairRecord
+from rsi.wiring.artifacts import check_adapters
 from rsi.wiring.inputs import Say, read
 from rsi.wiring.ledger import hold, key_of
 from rsi.wiring.models import OpenModel, open_model
@@ -43,6 +44,8 @@ async def open_run(
         stack.callback(database.close)
         lease = stack.enter_context(acquire(database, settings.lineage))
         hold(settings, database, key, say)
+        if (champion := Champions(database).current(settings.lineage)) is not None:
+            check_adapters(champion)
         async with AsyncExitStack() as resources:
             model = await resources.enter_async_context(opener(settings.model))
             executor = make_executor(inputs.place, model)

@@ -7,8 +7,10 @@ import pytest
 from rsi.config import ModelSettings, home
 from rsi.errors import UserError
 from rsi.models.embedded.fetch import ModelFolder, resolve_model
+from rsi.update.adapters import publish
 
 SETTINGS = ModelSettings(device="cpu", dtype="float32", threads=1)  # float32: batches of other sizes agree closely
+NAMES: dict[str, str] = {}
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +30,8 @@ def loaded(model_folder):
 
 @pytest.fixture(scope="session")
 def adapters_root(model_folder, tmp_path_factory) -> Path:
-    """`fresh` (its B matrices are zero), `strong` and `other` (random ones), `alien` (of another base)."""
+    """Published revisions that `names` knows: `fresh` (its B matrices are zero), `strong` and `other` (random ones),
+    `alien` (of another base)."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
@@ -44,6 +47,13 @@ def adapters_root(model_folder, tmp_path_factory) -> Path:
         torch.manual_seed(len(name))
         config = LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", init_lora_weights=not trained)
         peft = get_peft_model(tiny if name == "alien" else base, config)
-        peft.save_pretrained(root / name)
+        peft.save_pretrained(root / "saved" / name)
         peft.unload()
+        NAMES[name] = publish(root / "saved" / name, root).name
     return root
+
+
+@pytest.fixture
+def names(adapters_root) -> dict[str, str]:
+    """The content names of the adapters, by what they are."""
+    return NAMES

@@ -1,11 +1,12 @@
 """The embedded engine on the real model: batches, adapters, seeds, prefixes, the learner's module, failures."""
 
 import asyncio
+import shutil
 
 import pytest
 from model_conformance import ask, follow
 
-from rsi.errors import InfrastructureError, UserError
+from rsi.errors import InfrastructureError, IntegrityError, UserError
 
 pytestmark = pytest.mark.model
 
@@ -88,49 +89,51 @@ async def test_greedy_matches_plain_generate(engine, loaded):
     assert answer.token_ids[-1] == tokenizer.eos_token_id and "<|" not in answer.text
 
 
-async def test_mixed_adapters_give_what_each_gives_alone(engine):
+async def test_mixed_adapters_give_what_each_gives_alone(engine, names):
     batch = [
         ask("List the colours.", seed=n, adapter=a, temperature=0.7)
-        for n, a in enumerate([None, "strong", "other", "strong"])
+        for n, a in enumerate([None, names["strong"], names["other"], names["strong"]])
     ]
     mixed = await asyncio.gather(*[engine.generate(request) for request in batch])
-    assert [answer.policy_version for answer in mixed[1:]] == ["strong", "other", "strong"]
+    assert [answer.policy_version for answer in mixed[1:]] == [names["strong"], names["other"], names["strong"]]
     assert len({answer.token_ids for answer in mixed}) == 4
     for request, answer in zip(batch, mixed, strict=True):
         assert close_to(answer, await engine.generate(request))
 
 
-async def test_a_fresh_adapter_serves_the_base_and_a_trained_one_does_not(engine, model_folder):
+async def test_a_fresh_adapter_serves_the_base_and_a_trained_one_does_not(engine, model_folder, names):
     """Hazard 6."""
     base = await engine.generate(ask("List the colours."))
-    fresh = await engine.generate(ask("List the colours.", adapter="fresh"))
-    strong = await engine.generate(ask("List the colours.", adapter="strong"))
+    fresh = await engine.generate(ask("List the colours.", adapter=names["fresh"]))
+    strong = await engine.generate(ask("List the colours.", adapter=names["strong"]))
     again = await engine.generate(ask("List the colours."))
     assert (fresh.token_ids, fresh.logprobs) == (base.token_ids, base.logprobs)
     assert strong.logprobs[0] != base.logprobs[0]
     assert again == base and base.policy_version == model_folder.digest
 
 
-async def test_adapters_are_loaded_once_and_the_oldest_dropped(engine, monkeypatch):
+async def test_adapters_are_loaded_once_and_the_oldest_dropped(engine, monkeypatch, names):
     """Hazard 7: once a name; the bound is two here; a name that was dropped is loaded again, and serves the same."""
-    read, names = engine._shelf._read, []
-    monkeypatch.setattr(engine._shelf, "_read", lambda name: (names.append(name), read(name)))
+    read, seen = engine._shelf._read, []
+    monkeypatch.setattr(engine._shelf, "_read", lambda name: (seen.append(name), read(name)))
     order = ("strong", "strong", "other", "strong", "fresh", "strong", "other", None)
-    answers = [await engine.generate(ask("List the colours.", adapter=name)) for name in order]
-    assert names == ["strong", "other", "fresh", "other"]
+    answers = [await engine.generate(ask("List the colours.", adapter=names.get(name))) for name in order]
+    assert seen == [names[name] for name in ("strong", "other", "fresh", "other")]
     assert answers[0] == answers[1] == answers[3] == answers[5] and answers[2] == answers[6]
 
 
 @pytest.mark.parametrize("name", ["absent", "../fresh", "a/b", "", ".", "x" * 300, "alien"])
-async def test_an_adapter_that_cannot_be_served_spoils_nothing(engine, name):
+async def test_an_adapter_that_cannot_be_served_spoils_nothing(engine, name, names):
     """Others of the batch are answered, and by the untouched base."""
     base = await engine.generate(ask("List the colours."))
     bad, good = await asyncio.gather(
-        engine.generate(ask(adapter=name)), engine.generate(ask("List the colours.")), return_exceptions=True
+        engine.generate(ask(adapter=names.get(name, name))),
+        engine.generate(ask("List the colours.")),
+        return_exceptions=True,
     )
     assert isinstance(bad, UserError) and "adapter" in str(bad)
     assert good == base
-    assert (await engine.generate(ask("List the colours.", adapter="strong"))).policy_version == "strong"
+    assert (await engine.generate(ask("List the colours.", adapter=names["strong"]))).policy_version == names["strong"]
 
 
 async def test_three_turns_keep_every_sampled_token(engine):
@@ -243,3 +246,16 @@ async def test_the_learners_module_is_sampled_as_it_stands(model_folder):
     loss.backward()  # nothing that sampling left behind stands in the way of training
     assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in learner.parameters())
     await engine.close()
+
+
+async def test_an_adapter_that_was_changed_is_not_served(engine, adapters_root, names, tmp_path):
+    """Weights turned round under the same name; the untouched base goes on."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(adapters_root / names["strong"], tmp_path / names["strong"])
+    file = tmp_path / names["strong"] / "adapter_model.safetensors"
+    save_file({key: -8 * value for key, value in load_file(file).items()}, file)
+    engine._shelf._root = tmp_path
+    with pytest.raises(IntegrityError, match=r"adapter_model.safetensors: its digest is .* `rsi rollback`"):
+        await engine.generate(ask(adapter=names["strong"]))
+    assert (await engine.generate(ask("List the colours."))).text

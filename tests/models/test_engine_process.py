@@ -19,6 +19,7 @@ from rsi.errors import InfrastructureError, UserError
 from rsi.models.embedded.client import EngineClient
 from rsi.models.embedded.fetch import ModelFolder
 from rsi.models.embedded.process import EngineProcess
+from rsi.weights import content_digest, file_digests
 
 pytestmark = pytest.mark.model
 SETTINGS = ModelSettings(device="cpu", dtype="float32", threads=1)
@@ -50,9 +51,9 @@ def test_one_client_serves_several_loops(process):
     assert answers[0] == answers[1]
 
 
-async def test_adapters_travel(process):
+async def test_adapters_travel(process, names):
     client = EngineClient(process.address)
-    assert (await client.generate(ask(adapter="strong"))).policy_version == "strong"
+    assert (await client.generate(ask(adapter=names["strong"]))).policy_version == names["strong"]
     await client.close()
 
 
@@ -91,8 +92,16 @@ async def test_killed_and_started_again(model_folder, adapters_root):
 
 def test_a_model_that_cannot_be_loaded_is_told(tmp_path, model_folder):
     (tmp_path / "config.json").write_text("{}")
-    process = EngineProcess(ModelFolder(tmp_path, "x"), tmp_path, SETTINGS)
+    process = EngineProcess(ModelFolder(tmp_path, content_digest(file_digests(tmp_path))), tmp_path, SETTINGS)
     with pytest.raises(UserError, match="cannot be loaded"):
+        process.start()
+    assert process.pid is None
+
+
+def test_a_base_that_was_changed_is_not_loaded(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    process = EngineProcess(ModelFolder(tmp_path, "as recorded"), tmp_path, SETTINGS)
+    with pytest.raises(UserError, match=r"base model .*: it has digest \w+, not as recorded"):
         process.start()
     assert process.pid is None
 
@@ -102,7 +111,7 @@ def test_it_dies_with_its_parent(model_folder):
     code = (
         "import sys, time\nfrom pathlib import Path\nfrom rsi.config import ModelSettings\n"
         "from rsi.models.embedded.fetch import ModelFolder\nfrom rsi.models.embedded.process import EngineProcess\n"
-        f"model = ModelFolder(Path({str(model_folder.path)!r}), 'x')\n"
+        f"model = ModelFolder(Path({str(model_folder.path)!r}), {model_folder.digest!r})\n"
         "p = EngineProcess(model, Path('/nowhere'), ModelSettings(threads=1))\n"
         "p.start(); print(p.pid, p.address, flush=True); time.sleep(600)"
     )

