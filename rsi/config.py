@@ -1,14 +1,15 @@
 """Settings that people write in TOML. Unknown keys are errors that name file and key. Imports nothing heavy."""
 
+import json
 import os
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from rsi.errors import UserError
+from rsi.files import load_toml
 from rsi.types import TrainSettings
 
 T = TypeVar("T", bound=BaseModel)
@@ -26,11 +27,26 @@ def project_root() -> Path:
     return here if (here / "task_banks").is_dir() else Path(__file__).resolve().parent.parent
 
 
+# What one stage may ask for. A slip of a digit or three is to be found before anything is spent; what a whole run may
+# spend is said by [budget].
+DRAWS = 1000  # of a task: its pass rate is then known to three points
+TASKS = 100_000  # of one kind
+ATTEMPTS = 1_000_000
+GENERATIONS = 10_000
+
+
+def _whole(value: object) -> object:
+    if type(value) is not int:  # for a literal, true and 1.0 are 1
+        raise ValueError("a whole number is expected")
+    return value
+
+
+Version = Annotated[Literal[1], BeforeValidator(_whole)]  # of a form that people write in
 Level = Annotated[int, Field(ge=1, le=5)]  # of difficulty
 
 
 class Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class ModelSettings(Settings):
@@ -38,51 +54,70 @@ class ModelSettings(Settings):
     id: str = "embedded"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     dtype: Literal["bfloat16", "float32"] = "bfloat16"
-    threads: int = Field(2, ge=1)
-    max_batch: int = Field(48, ge=1)
+    threads: int = Field(2, ge=1, le=1024)
+    max_batch: int = Field(48, ge=1, le=4096)
     api_key_env: str | None = None  # for URLs: the *name* of an environment variable
     record: str | None = None  # a tape (JSON lines) that every answer is appended to, for `replay:`
 
 
 class RolloutSettings(Settings):
     executor: Literal["local", "ray"] = "local"
-    workers: int = Field(2, ge=1)
-    concurrency: int = Field(48, ge=1)  # episodes in flight, over all workers
-    retries: int = Field(2, ge=0)  # of infrastructure failures, per attempt
+    workers: int = Field(2, ge=1, le=1024)
+    concurrency: int = Field(48, ge=1, le=10_000)  # episodes in flight, over all workers
+    retries: int = Field(2, ge=0, le=100)  # of infrastructure failures, per attempt
     max_lost: float = Field(0.2, ge=0, lt=1)  # share of a stage's attempts; beyond it, and a few, the run stops
 
 
 class DiscoverySettings(Settings):
-    draws: int = Field(4, ge=4)  # k: "fails" is 0 of k
-    tasks: int = Field(24, ge=1)  # screened a generation
-    proposals: int = Field(6, ge=0)  # recipes asked of the model
+    draws: int = Field(4, ge=4, le=DRAWS)  # k: "fails" is 0 of k
+    tasks: int = Field(24, ge=1, le=TASKS)  # screened a generation
+    proposals: int = Field(6, ge=0, le=1000)  # recipes asked of the model
     band: tuple[float, float] = (0.1, 0.7)
+
+    @model_validator(mode="after")
+    def _sensible(self) -> "DiscoverySettings":
+        if self.tasks * self.draws > ATTEMPTS:
+            raise ValueError(
+                f"'tasks' x 'draws' is {self.tasks * self.draws} attempts, at most {ATTEMPTS} are screened"
+            )
+        return self
+
+    @field_validator("band")
+    @classmethod
+    def _ordered(cls, band: tuple[float, float]) -> tuple[float, float]:
+        if not 0 <= band[0] <= band[1] <= 1:
+            raise ValueError("two pass rates in [0, 1] are expected, the lower one first")
+        return band
 
 
 class ExpansionSettings(Settings):
-    attempts: int = Field(300, ge=0)  # for edits, over affected and control slices
-    affected: int = Field(12, ge=1)
-    control: int = Field(6, ge=0)
-    draws: int = Field(2, ge=1)
-    retry_control: int = Field(60, ge=0)  # attempts of the champion alone, no more than the edits had
-    selection: int = Field(48, ge=1)  # selection tasks on which the composed document must beat the champion's
-    edits: int = Field(8, ge=0)  # tried a generation, at most
-    helpers: int = Field(4, ge=0)  # saved functions proven, and helpers measured, a generation, at most
+    attempts: int = Field(300, ge=0, le=ATTEMPTS)  # for edits, over affected and control slices
+    affected: int = Field(12, ge=1, le=TASKS)
+    control: int = Field(6, ge=0, le=TASKS)
+    draws: int = Field(2, ge=1, le=DRAWS)
+    retry_control: int = Field(60, ge=0, le=ATTEMPTS)  # attempts of the champion alone, no more than the edits had
+    selection: int = Field(
+        48, ge=1, le=TASKS
+    )  # selection tasks on which the composed document must beat the champion's
+    edits: int = Field(8, ge=0, le=1000)  # tried a generation, at most
+    helpers: int = Field(4, ge=0, le=1000)  # saved functions proven, and helpers measured, a generation, at most
 
 
 class GateSettings(Settings):
-    draws: int = Field(1, ge=1)  # attempts a sealed task and arm
-    tasks: int = Field(40, ge=1)  # sealed tasks of open families
-    held_out_tasks: int = Field(16, ge=0)  # sealed tasks of held-out families
-    canaries: int = Field(4, ge=0)  # impossible tasks a generation, whose pass means cheating; they are no sealed draws
+    draws: int = Field(1, ge=1, le=DRAWS)  # attempts a sealed task and arm
+    tasks: int = Field(40, ge=1, le=TASKS)  # sealed tasks of open families
+    held_out_tasks: int = Field(16, ge=0, le=TASKS)  # sealed tasks of held-out families
+    canaries: int = Field(
+        4, ge=0, le=1000
+    )  # impossible tasks a generation, whose pass means cheating; they are no sealed draws
 
 
 class BudgetSettings(Settings):
     """What a whole run may use; the run stops drawing at the first three and reports itself against all."""
 
-    attempts: int = Field(100_000, ge=1)
-    train_steps: int = Field(10_000, ge=0)
-    sealed_draws: int = Field(100_000, ge=1)
+    attempts: int = Field(100_000, ge=1, le=10**9)
+    train_steps: int = Field(10_000, ge=0, le=10**9)
+    sealed_draws: int = Field(100_000, ge=1, le=10**9)
     minutes: float = Field(1e6, gt=0)
     memory_gb: float = Field(1e6, gt=0)
 
@@ -93,7 +128,7 @@ class RunSettings(Settings):
     difficulty: tuple[Level, Level] | None = None  # the bank cut to these levels, inclusive
     start: str = "default"  # a document under harness_configs/<bank>/, or a path
     contract: str = "contracts/default.toml"
-    generations: int = Field(1, ge=0)
+    generations: int = Field(1, ge=0, le=GENERATIONS)
     seed: int = 0
     sandbox: Literal["auto", "bubblewrap", "docker", "none"] = "auto"
     fallback_bank: str | None = None  # used, aloud, where no sandbox can be had
@@ -116,30 +151,19 @@ class RunSettings(Settings):
         return levels
 
 
-def load_toml(path: Path) -> dict[str, Any]:
-    """Parse a TOML file. UserError names the file and, for malformed TOML, the line."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf8"))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; check the path") from None
-    except IsADirectoryError:
-        raise UserError(f"{path}: is a folder, a TOML file is expected") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: is not UTF-8 text; save it as UTF-8 TOML") from None
-    except ValueError as error:  # malformed, or a number of more digits than Python reads
-        raise UserError(f"{path}: malformed TOML: {error}") from None
-    except RecursionError:
-        raise UserError(f"{path}: malformed TOML: it is nested too deeply") from None
-
-
 def validate(model: type[T], data: Any, where: str) -> T:
-    """Build a settings record. UserError names `where` and the first offending key."""
+    """Build a record from what people wrote. Types are strict: a truth value or a quoted number is no number (a whole
+    number is one where a fraction may stand). UserError names `where` and the first offending key."""
     try:
-        return model.model_validate(data)
+        # JSON's strict mode tells numbers, strings and truth values apart, and takes lists for tuples.
+        return model.model_validate_json(json.dumps(data, default=_no_json), strict=True)
     except ValidationError as error:
         raise UserError(f"{where}: {first_problem(error)}") from None
+
+
+def _no_json(value: Any) -> Any:
+    """A date or time of TOML: no key here takes one, and none is the string of the same text."""
+    return {"toml date or time": str(value)}
 
 
 def first_error(error: ValidationError) -> ErrorDetails:

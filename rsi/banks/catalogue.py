@@ -1,16 +1,16 @@
 """`catalogue.toml`: the hand-written typed edits that a search may try. Strict, and blind to held-out families."""
 
 from pathlib import Path
-from typing import Literal
 
 from rsi.banks.definition import BankDefinition, load_definition
-from rsi.config import Settings, load_toml, validate
+from rsi.config import Settings, Version, validate
 from rsi.errors import UserError
+from rsi.files import load_toml
 from rsi.types import Edit
 
 
 class CatalogueFile(Settings):
-    version: Literal[1]
+    version: Version
     edit: tuple[Edit, ...] = ()
 
 

@@ -5,8 +5,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from rsi.config import Level, Settings, load_toml, validate
+from rsi.config import Level, Settings, Version, validate
 from rsi.errors import UserError
+from rsi.files import load_toml
 
 
 class FamilySettings(Settings):
@@ -36,7 +37,7 @@ class Splits(Settings):
 
 
 class BankDefinition(Settings):
-    version: Literal[1]
+    version: Version
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")
     generator: str  # a table of generators that ships with the project, or a .py file in the bank's folder
     specialist: Literal["agent", "chat", "coding", "genui"]

@@ -21,6 +21,7 @@ from rsi.banks.definition import BankDefinition
 from rsi.banks.instance import Generator, Instance
 from rsi.config import first_error, first_problem
 from rsi.errors import InfrastructureError, UserError
+from rsi.files import read_file
 from rsi.ids import canonical
 from rsi.ports import ExecResult, SandboxProvider
 from rsi.types import Check
@@ -68,7 +69,7 @@ class Elsewhere:
 
     def __init__(self, definition: BankDefinition, code: Path, provider: SandboxProvider, salt: bytes) -> None:
         self._definition, self._path, self._provider, self._salt = definition, code, provider, salt
-        self._code = code.read_bytes()
+        self._code = read_file(code, "generator", MOST_CODE)
         self._pools: dict[Place, list[Instance]] = {}
         splits = definition.splits
         levels = {*splits.train.difficulties, *splits.selection.difficulties, *splits.sealed.difficulties}

@@ -22,6 +22,7 @@ from rsi.banks.shell import SHELL
 from rsi.banks.talk import TALK
 from rsi.banks.ui import UI
 from rsi.errors import UserError
+from rsi.files import read_text
 from rsi.ids import canonical, digest, digest_file, digest_tree, seed_of
 from rsi.ports import SandboxProvider
 from rsi.types import OpenTask, Recipe, Split, Task, TaskKey
@@ -210,7 +211,7 @@ def open_bank(
         return GeneratedBank(definition, salt, elsewhere.table(), [digest_file(code), *_shared()])
     if definition.generator == NAME:
         listing = load_listing(folder, definition, salt)
-        lists = [digest_file(folder / name) for name in FILES.values() if (folder / name).exists()]
+        lists = [_digest_text(folder / name) for name in FILES.values() if (folder / name).exists()]
         return GeneratedBank(definition, salt, listing.table(), [*lists, *_shared()], listing.region)
     table = TABLES.get(definition.generator)
     if table is None:
@@ -226,6 +227,11 @@ def _shared() -> list[str]:
     """Digests of the code that decides how instances are drawn."""
     here = Path(__file__).parent
     return [digest_file(here / name) for name in ("content.py", "instance.py", "listed.py", "generated.py")]
+
+
+def _digest_text(path: Path) -> str:
+    """The same whatever marks an editor leaves in the file."""
+    return hashlib.sha256(read_text(path).encode()).hexdigest()
 
 
 def _share(raw: bytes) -> float:

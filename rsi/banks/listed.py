@@ -19,8 +19,9 @@ from pydantic import Field, field_validator
 
 from rsi.banks.definition import BankDefinition
 from rsi.banks.instance import Generator, Instance
-from rsi.config import Settings, load_toml, validate
+from rsi.config import Settings, validate
 from rsi.errors import UserError
+from rsi.files import load_toml
 from rsi.ids import canonical
 from rsi.types import OutputCheck, Split
 

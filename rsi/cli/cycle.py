@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 DEMO = Path("demo.toml")
 SettingsPath = Annotated[Path, typer.Argument(help="Settings (TOML).")]
-Generations = Annotated[int | None, typer.Option(help="How many generations the lineage shall have.")]
+Generations = Annotated[
+    int | None, typer.Option(min=0, max=10_000, help="How many generations the lineage shall have.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON value.")]
 ModelId = Annotated[str | None, typer.Option("--model", help="embedded, a folder or hub id, a URL, scripted:FILE.")]
 

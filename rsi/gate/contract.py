@@ -9,7 +9,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rsi.config import load_toml, validate
+from rsi.config import Version, validate
+from rsi.files import load_toml
 from rsi.gate.review import Review
 from rsi.types import Record
 
@@ -162,7 +163,7 @@ class Error(Record):
 
 
 class Contract(Record):
-    version: Literal[1]
+    version: Version
     name: Name
     evaluation: Evaluation = Evaluation()
     review: Review = Review()
@@ -191,4 +192,4 @@ class Contract(Record):
 
 def load_contract(path: Path) -> Contract:
     """Parse a contract. UserError names the file and the offending key or clause."""
-    return validate(Contract, load_toml(path), str(path))
+    return validate(Contract, load_toml(path, "contract"), str(path))

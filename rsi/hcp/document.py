@@ -2,9 +2,7 @@
 
 import datetime
 import json
-import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +13,7 @@ from pydantic import ValidationError
 
 from rsi.config import first_problem
 from rsi.errors import UserError
+from rsi.files import parse_toml, read_text
 from rsi.hcp.form import Form
 from rsi.hcp.form.normal import normalise
 from rsi.hcp.realise import realise
@@ -36,7 +35,7 @@ class Document:
     @cached_property
     def content(self) -> dict[str, Any]:
         """Plain parsed content, unknown keys included. Do not change it."""
-        return tomllib.loads(self.text)
+        return parse_toml(self.text, self.where)
 
     @cached_property
     def digest(self) -> str:
@@ -72,22 +71,15 @@ def parse(text: str, where: str) -> Document:
     if len(text) > MAX_CHARS:
         raise UserError(f"{where}: has {len(text)} characters, at most {MAX_CHARS} are read; shorten it")
     document = Document(text=text, where=where)
-    try:
-        _check(document.content, where)
-        _ = document.form, document.digest  # computed here, where a document that is too deep can be refused
-    except RecursionError:
-        raise UserError(f"{where}: malformed TOML: tables or lists are nested too deeply") from None
-    except ValueError as error:  # tomllib's own errors, and numbers too long to read
-        raise UserError(f"{where}: malformed TOML: {error}") from None
+    _check(document.content, where)
+    _ = document.form, document.digest  # computed here, where the document can still be refused
     return document
 
 
 def _check(content: Mapping[str, Any], where: str) -> None:
-    """UserError for a wrong version, a number that JSON cannot say, or a secret."""
+    """UserError for a wrong version or a secret."""
     _check_version(content.get("version"), where)
     for key, value in leaves(content):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise UserError(f"{where}: '{key}': {value} is not a finite number; write one")
         if isinstance(value, str) and value and SECRET_KEY.search(key):
             raise UserError(
                 f"{where}: '{key}': holds a secret; name an environment variable that holds it instead ('{key}_env')"
@@ -101,14 +93,7 @@ def recorded(text: str) -> Document:
 
 def load(path: Path) -> Document:
     """Read and parse a file. UserError names it and says what to do."""
-    try:
-        return parse(path.read_text(encoding="utf8"), str(path))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such HCP document; check the path") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: is not UTF-8 text; save it as UTF-8 TOML") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); check path and permissions") from None
+    return parse(read_text(path, "HCP document"), str(path))
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rsi.errors import UserError
+from rsi.files import read_text
 from rsi.hcp.document import Document
 from rsi.hcp.local import Project
 from rsi.hcp.pack import project_of
@@ -63,10 +64,6 @@ def parse_file(text: str) -> dict[str, str]:
 def _read(document: Document, project: Project, name: str) -> dict[str, str]:
     where = f"{document.where}: 'env.files': {name!r}"
     try:
-        return parse_file(project.resolve(name).read_text(encoding="utf8"))
-    except FileNotFoundError:
-        raise UserError(f"{where} does not exist; correct the path") from None
-    except OSError as error:
-        raise UserError(f"{where} cannot be read ({error.strerror})") from None
-    except ValueError as error:
-        raise UserError(f"{where}: {error if 'decode' not in str(error) else 'is not UTF-8 text'}") from None
+        return parse_file(read_text(project.resolve(name)))
+    except (UserError, ValueError) as error:
+        raise UserError(f"{where}: {error}") from None

@@ -3,6 +3,7 @@
 ValueError says what is missing or refused. Nothing of a verifier is ever gathered."""
 
 import base64
+import codecs
 import hashlib
 import shlex
 from collections.abc import Iterator, Mapping
@@ -45,7 +46,7 @@ def resources(form: Form, project: Project) -> Iterator[Table]:
                 "kind": kind,
                 "path": str(PurePosixPath(root) / short),
                 "original_path": str(where),
-                **_content(file.data),
+                **_content(_unmarked(file.data)),
                 "auto_discover": True,
             }
     yield from _scripts(form, project)
@@ -129,6 +130,11 @@ def snapshot(form: Form, project: Project) -> Table | None:
     if len(found) != 1 or found[0].path != ".":
         raise ValueError(f"'session': {path!r} does not exist, or is no file")
     return dict(encode(read(found[0].data)))
+
+
+def _unmarked(data: bytes) -> bytes:
+    """Text that people wrote, without what their editors add to it: a byte order mark, CR LF."""
+    return data.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n")
 
 
 def _content(data: bytes) -> Table:

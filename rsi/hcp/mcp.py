@@ -5,6 +5,8 @@ import json
 from pydantic import ValidationError
 
 from rsi.config import first_problem
+from rsi.errors import UserError
+from rsi.files import parse_json
 from rsi.hcp.form import Form
 from rsi.hcp.form.mcp import McpPart
 from rsi.hcp.form.normal import normalise
@@ -24,9 +26,9 @@ def _from_file(form: Form) -> McpPart:
     if entry is None:
         return McpPart()
     try:
-        content = normalise({"mcp": json.loads(entry.text())})["mcp"]
+        content = normalise({"mcp": parse_json(entry.text(), repr(path))})["mcp"]
         return McpPart.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         raise ValueError(f"{path!r}: {first_problem(error)}") from None
-    except (ValueError, RecursionError):
-        raise ValueError(f"{path!r} is not JSON") from None
+    except UserError as error:
+        raise ValueError(str(error)) from None

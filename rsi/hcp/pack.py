@@ -4,7 +4,6 @@ In RFC-0002's order: skills and other resources, the workspace, the session. Not
 
 import copy
 import os
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import tomlkit
 import tomlkit.exceptions
 
 from rsi.errors import UserError
+from rsi.files import parse_toml
 from rsi.hcp import gather
 from rsi.hcp.document import Document, parse
 from rsi.hcp.local import Project
@@ -69,9 +69,9 @@ def _text(document: Document, fill: Callable[[Any], Any]) -> str:
     plain = fill(copy.deepcopy(document.content))
     try:
         text = tomlkit.dumps(fill(tomlkit.parse(document.text)))
-        if tomllib.loads(text) == plain:
+        if parse_toml(text, document.where) == plain:
             return text
-    except (tomlkit.exceptions.TOMLKitError, ValueError, TypeError, AttributeError):
+    except (UserError, tomlkit.exceptions.TOMLKitError, ValueError, TypeError, AttributeError):
         pass
     return tomlkit.dumps(plain)
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from pydantic import ValidationError
 
+from rsi.text import parse_json
 from rsi.types import Message
 
 ENCODING: Final[Literal["zlib+base64+json"]] = "zlib+base64+json"
@@ -59,14 +60,12 @@ def read(data: bytes) -> tuple[Message, ...]:
 
 def _entries(text: str) -> list[Any]:
     try:
-        value = json.loads(text)
-    except RecursionError:
-        raise ValueError("the session is nested too deeply") from None
+        value = parse_json(text)
     except ValueError:
         try:
-            value = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except (ValueError, RecursionError):
-            raise ValueError("the session is not JSON, nor a JSON value a line") from None
+            value = [parse_json(line) for line in text.splitlines() if line.strip()]
+        except ValueError:
+            raise ValueError("the session is not JSON, nor a JSON value a line, or is nested too deeply") from None
     if isinstance(value, Mapping):
         value = value.get("messages", value.get("entries"))
     if not isinstance(value, list):

@@ -4,6 +4,7 @@ A request has one answer: one that is on the tape already is not asked again. A 
 left out.
 """
 
+import codecs
 import fcntl
 import os
 from pathlib import Path
@@ -11,8 +12,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from rsi.errors import InfrastructureError, IntegrityError, UserError
+from rsi.files import read_file
 from rsi.ports import ModelBackend
 from rsi.types import Completion, ModelRequest, Record
+
+MOST = 2_000_000_000  # bytes of a tape, which is held in memory
 
 
 class Entry(Record):
@@ -70,10 +74,9 @@ class ReplayModel:
 
 def read_tape(tape: Path) -> dict[str, Completion]:
     """Answers by request digest. UserError names file and line; IntegrityError where a request has two answers."""
-    try:
-        lines = tape.read_bytes().split(b"\n")
-    except OSError as error:
-        raise UserError(f"replay: {tape}: {error.strerror}; record a tape first") from None
+    if not tape.exists():
+        raise UserError(f"replay: {tape}: no such file; record a tape first")
+    lines = read_file(tape, "tape of a model's answers", MOST).removeprefix(codecs.BOM_UTF8).split(b"\n")
     answers: dict[str, Completion] = {}
     for number, text in enumerate(lines[:-1], 1):  # what follows the last newline is torn, or nothing
         if not text.strip():

@@ -8,16 +8,16 @@ A table is a JSON file, the first rule that fits answers:
 `contains` and `lacks` look at the last message, `needs` at the earlier ones (an exemplar, the system prompt).
 """
 
-import json
 import math
 import random
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from rsi.config import first_problem
+from rsi.config import validate
 from rsi.errors import ContextOverflow, IntegrityError, UserError
+from rsi.files import load_json
 from rsi.ids import digest
 from rsi.models.stops import through_stop
 from rsi.types import Completion, Message, ModelRequest, Record
@@ -47,14 +47,7 @@ class Table(Record):
 
 def load_table(path: Path) -> Table:
     """Raises UserError naming file and key."""
-    try:
-        return Table.model_validate(json.loads(path.read_text(encoding="utf8")))
-    except OSError as error:
-        raise UserError(f"scripted model: {path}: {error.strerror}; give a JSON table") from None
-    except ValidationError as error:
-        raise UserError(f"scripted model: {path}: {first_problem(error)}") from None
-    except ValueError as error:
-        raise UserError(f"scripted model: {path}: malformed JSON ({error})") from None
+    return validate(Table, load_json(path, "table of the scripted model (JSON)"), f"scripted model: {path}")
 
 
 class ScriptedModel:

@@ -9,14 +9,14 @@ from rsi.types.record import Record
 
 
 class TrainSettings(Record):
-    steps: int = Field(8, ge=0)
-    prompts_per_step: int = Field(4, ge=1)
-    group_size: int = Field(8, ge=2)
-    learning_rate: float = Field(2e-4, gt=0)
-    rank: int = Field(16, ge=1)
-    alpha: int = Field(32, ge=1)
+    steps: int = Field(8, ge=0, le=100_000)
+    prompts_per_step: int = Field(4, ge=1, le=1024)
+    group_size: int = Field(8, ge=2, le=1024)
+    learning_rate: float = Field(2e-4, gt=0, le=1)
+    rank: int = Field(16, ge=1, le=1024)
+    alpha: int = Field(32, ge=1, le=65_536)
     form_weight: float = Field(0.1, ge=0, le=1)  # training reward = outcome + form_weight * form
-    backfill: int = Field(4, ge=0)  # extra groups a step may draw to replace uninformative ones
+    backfill: int = Field(4, ge=0, le=1024)  # extra groups a step may draw to replace uninformative ones
     max_logprob_gap: float = Field(0.15, gt=0)  # mean |sampler - learner| before the first step, in nats
     seed: int = 0
 

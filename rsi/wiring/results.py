@@ -8,6 +8,7 @@ from rich.console import Console
 
 from rsi.config import RunSettings, home
 from rsi.errors import UserError
+from rsi.files import read_text
 from rsi.gate.contract import load_contract
 from rsi.hcp.document import recorded
 from rsi.registry.champions import Champions
@@ -133,7 +134,7 @@ def _contract(settings: RunSettings, data: GenerationData) -> str:
     """The contract's text, if the file still is the one that was judged by."""
     path = inside(settings.contract)
     same = data.look is not None and path.exists() and load_contract(path).digest == data.look.contract
-    return path.read_text(encoding="utf8") if same else ""
+    return read_text(path, "contract") if same else ""
 
 
 def rewrite_reports(settings: RunSettings, say: Callable[[str], None]) -> None:

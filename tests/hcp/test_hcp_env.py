@@ -52,7 +52,7 @@ def test_set_always_wins(tmp_path):
         ('[env]\npassthrough = ["T_NONE"]\n', "T_NONE"),
         ('[model]\napi_key_env = "T_NONE"\n', "'model' needs .*T_NONE"),
         ('[model]\nmodelEnv = "T_NONE"\n', "T_NONE"),
-        ('[env]\nfiles = ["none.env"]\n', "env.files.*does not exist"),
+        ('[env]\nfiles = ["none.env"]\n', "env.files.*no such file"),
         ('[env]\nfiles = ["../x.env"]\n', "outside the project"),
         ('[env]\nfiles = ["bad.env"]\n', "line 1"),
     ],

@@ -42,7 +42,7 @@ class Content(Part):
 
     def text(self) -> str:
         try:
-            return self.data().decode()
+            return self.data().decode().removeprefix("\ufeff")
         except UnicodeDecodeError:
             raise ValueError(f"{self.path!r} is not UTF-8 text") from None
 
