@@ -21,6 +21,7 @@ from rsi.text import clean
 MAX_BYTES = 4_000_000  # of what is read by a person too: far more than any such file has
 MAX_DEPTH = 100  # of tables and lists in one another
 MAX_INT = 2**63 - 1  # TOML promises 64 bits, and so do stores
+_HALF = re.compile("[\\ud800-\\udfff]")  # json reads them
 _MARKS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 # A dotted key of so many parts takes tomllib time that is quadratic in them.
 _LONG_KEY = re.compile(r"""(?m)(?:^|[\[{,])[ \t]*(?:(?:[\w-]++|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){1000}""")
@@ -124,8 +125,8 @@ def _check_values(whole: Any, where: str, language: str) -> None:
     while left:
         value, path = left.pop()
         problem = ""
-        if isinstance(value, str) and clean(value) != value:
-            problem = "holds a zero byte or half a character; write text"
+        if isinstance(value, str) and _HALF.search(value):
+            problem = "holds half a character (a lone surrogate); write text"
         elif isinstance(value, float) and not math.isfinite(value):
             problem = f"{value} is not a finite number; write one"
         elif isinstance(value, int) and abs(value) > MAX_INT:
@@ -137,8 +138,10 @@ def _check_values(whole: Any, where: str, language: str) -> None:
                 raise _too_deep(where, language)
             items: Iterable[tuple[object, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
             for key, item in items:
-                if isinstance(key, str) and clean(key) != key:
-                    raise UserError(f"{where}: a key below '{'.'.join(path)}' holds a zero byte or half a character")
+                if isinstance(key, str) and _HALF.search(key):
+                    raise UserError(
+                        f"{where}: a key below '{'.'.join(path)}' holds half a character (a lone surrogate)"
+                    )
                 left.append((item, (*path, str(key))))
 
 

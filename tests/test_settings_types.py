@@ -41,11 +41,8 @@ def test_a_limit_of_a_contract_is_a_number(tmp_path, limit):
 )
 def test_a_clause_takes_its_own_types_alone(tmp_path, line):
     path = tmp_path / "contract.toml"
-    path.write_text(
-        CONTRACT.format("" if line.startswith("name") else line, "limit = 12").replace(
-            'name = "gain"\n', line + "\n" if line.startswith("name") else 'name = "gain"\n'
-        )
-    )
+    own = CONTRACT.replace('name = "gain"\n', "") if line.startswith("name") else CONTRACT
+    path.write_text(own.format(line, "limit = 12"))
     with pytest.raises(UserError, match=f"contract.*{line.split()[0]}"):
         load_contract(path)
 
@@ -141,6 +138,7 @@ def test_no_count_is_without_bound(tmp_path, key):
     [
         ("version", True),
         ("version", "1"),
+        ("version", 1.0),
         ("needs_sandbox", "false"),
         ("needs_sandbox", 0),
         ("splits.train.instances", "3"),
