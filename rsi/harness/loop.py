@@ -13,12 +13,13 @@ from rsi.harness.mcp import mcp_tools
 from rsi.harness.memory import compacted
 from rsi.harness.prompt import opening
 from rsi.harness.protocol import Action
-from rsi.harness.protocols import ActionProtocol, answers, chosen, introduced
+from rsi.harness.protocols import ActionProtocol, answers, chosen, introduced, sendable
 from rsi.harness.repl import Tool
 from rsi.harness.templates import expand
 from rsi.harness.tools import Outcome
 from rsi.ids import digest, seed_of
 from rsi.ports import ModelBackend, Sandbox
+from rsi.text import clean
 from rsi.types import (
     Completion,
     Cost,
@@ -29,6 +30,7 @@ from rsi.types import (
     StagedTool,
     Task,
     Termination,
+    ToolCall,
     Turn,
 )
 
@@ -101,6 +103,7 @@ class _Run:
     began: float = field(default_factory=time.monotonic)
     model_seconds: float = 0.0
     tool_seconds: float = 0.0
+    altered: bool = False  # whether the last reply is not as it was sampled
     discarded: int = 0  # tokens of replies that were asked for again
 
     @property
@@ -180,7 +183,7 @@ class _Run:
     def _after_action(self, outcome: Outcome) -> Termination | None:
         self.output = outcome.stdout
         if self._turns_left:
-            for message in answers(self.turns[-1].completion, outcome.observation):
+            for message in answers(self.log[-1], outcome.observation):
                 self._say(message)
             return None
         return Termination.ANSWERED if self.harness.budgets.turns == 1 else Termination.TURNS
@@ -233,7 +236,9 @@ class _Run:
             completion = await self._generate(request.model_copy(update={"stop": ()}))
         if completion.prompt_ids[: len(prefix)] != prefix:
             raise IntegrityError("the next prompt does not begin with the tokens that were sampled before it")
-        return completion
+        cleaned = _clean(completion)
+        self.altered = cleaned.text != completion.text
+        return cleaned
 
     async def _generate(self, request: ModelRequest) -> Completion:
         began = time.monotonic()
@@ -253,7 +258,8 @@ class _Run:
 
     def _take(self, completion: Completion, action: Action | None, outcome: Outcome | None) -> None:
         self.well_formed = self.well_formed or (action is not None and action.closed)
-        self._say(Message(role="assistant", content=completion.text, tool_calls=completion.tool_calls))
+        calls = sendable(completion.tool_calls) if self.protocol.offered else ()
+        self._say(Message(role="assistant", content=completion.text, tool_calls=calls))
         self.turns.append(
             Turn(
                 completion=completion,
@@ -263,16 +269,18 @@ class _Run:
                 segment=self.segment,
             )
         )
+        if self.altered or calls != completion.tool_calls:
+            self.segment += 1  # what goes back is not what was sampled, so no later prompt can continue its tokens
 
     async def held_back(self) -> bool:
         """Whether a Stop hook blocks the end; the next user turn is what the last command showed, and its message."""
-        last = self.turns[-1]
+        last, said = self.turns[-1], self.log[-1]
         ending = Occasion("Stop", output=self.output, exit_code=last.exit_code, acted=last.action is not None)
         decision = await self.hooks.ask(ending, self.seconds_left)
         if decision.hook is None:
             return False
-        if last.completion.tool_calls:
-            for message in answers(last.completion, last.observation or ""):
+        if said.tool_calls:
+            for message in answers(said, last.observation or ""):
                 self._say(message)
             self._say(Message(role="user", content=decision.reason))
             return True
@@ -300,3 +308,12 @@ class _Run:
             self.protocol.staged,
             tuple(self.hooks.failures),
         )
+
+
+def _clean(completion: Completion) -> Completion:
+    """A completion whose texts can be stored, whatever backend it is from."""
+    calls = tuple(
+        ToolCall(id=clean(call.id), name=clean(call.name), arguments=clean(call.arguments))
+        for call in completion.tool_calls
+    )
+    return completion.model_copy(update={"text": clean(completion.text), "tool_calls": calls})

@@ -7,17 +7,22 @@ from pathlib import PurePosixPath
 
 from rsi.harness.protocol import Action
 from rsi.ports import ExecResult, Sandbox
+from rsi.text import clean
 
 MAX_OUTPUT = 100_000  # characters of stdout kept as the episode's output
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`observation` is bounded and may enter a prompt; `stdout` is what the command printed."""
+    """`observation` is bounded and may enter a prompt; `stdout` is what the command printed. Both can be stored."""
 
     observation: str
     stdout: str
     exit_code: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "observation", clean(self.observation))
+        object.__setattr__(self, "stdout", clean(self.stdout))
 
 
 async def use(action: Action, sandbox: Sandbox, timeout: float, limit: int) -> Outcome:

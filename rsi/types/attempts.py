@@ -30,7 +30,7 @@ class Turn(Record):
     action: str | None = None  # the command or tool call taken, or None
     observation: str | None = None
     exit_code: int | None = None
-    segment: int = 0  # counts compactions: only turns of one segment continue each other's tokens
+    segment: int = 0  # counts rewritten histories: only turns of one segment continue each other's tokens
 
 
 class Score(Record):

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rsi.harness.protocol import Action
+from rsi.harness.protocols.history import answers, sendable
 from rsi.harness.protocols.repl import ReplProtocol
 from rsi.harness.protocols.text import TextProtocol
-from rsi.harness.protocols.tools import ToolsProtocol, answers
+from rsi.harness.protocols.tools import ToolsProtocol
 from rsi.harness.repl import Guard, Tool
 from rsi.harness.tools import Outcome
 from rsi.ports import Sandbox
 from rsi.types import Completion, HarnessConfig, Message, StagedTool, ToolSpec
 
-__all__ = ["ActionProtocol", "answers", "chosen", "introduced"]
+__all__ = ["ActionProtocol", "answers", "chosen", "introduced", "sendable"]
 
 
 class ActionProtocol(Protocol):

@@ -9,22 +9,21 @@ sampled; one that reorders or reformats their arguments breaks the prefix, which
 embedded model's template has no tools at all, so specialists are trained under the text and repl protocols.
 """
 
-import json
 from collections.abc import Sequence
 
 from rsi.harness.protocol import Action, read_action, stop_strings
-from rsi.harness.protocols.calling import take
+from rsi.harness.protocols.calling import read_arguments, take
 from rsi.harness.protocols.text import TextProtocol
 from rsi.harness.repl import Calls, Masked, Tool
 from rsi.harness.tools import Outcome
-from rsi.types import Completion, Message, StagedTool, ToolSpec
+from rsi.text import unix_lines
+from rsi.types import Completion, StagedTool, ToolSpec
 
 _OURS = {
     "shell": ("Runs a shell command in the workspace.", ("command",)),
     "read": ("Shows a file of the workspace.", ("path",)),
     "write": ("Writes a file of the workspace, replacing it.", ("path", "content")),
 }
-_NOT_TAKEN = "not taken: one call a turn; call again"
 
 
 class ToolsProtocol:
@@ -59,8 +58,7 @@ class ToolsProtocol:
     async def use(self, action: Action, timeout: float) -> Outcome:
         if action.kind == "call":
             if action.path in self._text.tools:
-                wanted = " and ".join(_OURS[action.path][1])
-                return Outcome(f"{action.path}: the arguments must be a JSON object of texts with {wanted}", "", 2)
+                return Outcome(f"{action.path}: {_wrong(action)}", "", 2)
             return await take(action, self._calls, self._masked, self._text.limit, timeout)
         outcome = await self._text.use(action, timeout)
         return Outcome(self._masked.mask(outcome.observation), self._masked.mask(outcome.stdout), outcome.exit_code)
@@ -70,27 +68,26 @@ class ToolsProtocol:
         if name not in self._text.tools:
             return None
         try:
-            given = json.loads(arguments)
-        except (ValueError, RecursionError):
+            given = read_arguments(arguments)
+        except ValueError:
             return None
-        if not isinstance(given, dict) or any(not isinstance(given.get(key), str) for key in _OURS[name][1]):
+        if any(not isinstance(given.get(key), str) for key in _OURS[name][1]):
             return None
         if name == "shell":
-            return Action("shell", given["command"])
+            return Action("shell", unix_lines(given["command"]))
         if name == "read":
             return Action("read", "", given["path"])
         return Action("write", given["content"], given["path"])
 
 
-def answers(completion: Completion, observation: str) -> tuple[Message, ...]:
-    """What the model is shown of its action: a user message, or one answer to each of its native calls."""
-    if not completion.tool_calls:
-        return (Message(role="user", content=observation),)
-    first, *others = completion.tool_calls
-    return (
-        Message(role="tool", content=observation, tool_call_id=first.id),
-        *(Message(role="tool", content=_NOT_TAKEN, tool_call_id=call.id) for call in others),
-    )
+def _wrong(action: Action) -> str:
+    """Why a call of one of our tools is not taken."""
+    wanted = f"a JSON object of texts with {' and '.join(_OURS[action.path][1])}"
+    try:
+        read_arguments(action.body)
+    except ValueError as error:
+        return f"{error}; give {wanted}"
+    return f"the arguments must be {wanted}"
 
 
 def _schema(names: Sequence[str]) -> dict[str, object]:
