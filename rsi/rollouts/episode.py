@@ -5,16 +5,21 @@ import functools
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from rsi.errors import IntegrityError, TamperError, UserError
 from rsi.harness import Episode, run_episode
 from rsi.harness.exported import Exported
-from rsi.ids import digest_tree
+from rsi.ids import canonical, digest_tree
 from rsi.ports import Deeds, ModelBackend, Sandbox, SandboxProvider, Verifier, Workspace
 from rsi.rollouts.outputs import collected, keep
+from rsi.text import clean
 from rsi.turns import judge
-from rsi.types import Attempt, Cost, Job, Score, Termination
+from rsi.types import Attempt, Completion, Cost, Job, Score, Termination
+
+MOST = 2000  # characters of what is recorded of a failure
 
 
 async def nothing() -> None:
@@ -40,21 +45,47 @@ async def play(job: Job, parts: Parts, retries: int = 0) -> Attempt:
     """Play a job; after an infrastructure failure again, up to `retries` times, then yield it unscored.
 
     Bad work is a score, a broken machine an unscored attempt. UserError (a wrong set-up) and IntegrityError (a broken
-    promise) are neither and propagate."""
-    error = ""
+    promise) propagate: who plays many (`local.Player`) knows whether it is this job's trouble alone."""
+    failure: Exception
     for _ in range(retries + 1):
         try:
-            return await _play_once(job, parts)
+            return storable(await _play_once(job, parts))
         except (UserError, IntegrityError):
             raise
-        except Exception as failure:  # noqa: BLE001 the boundary that turns a rollout's failure into data
-            error = f"{type(failure).__name__}: {failure}"
-    return unscored(job, error)
+        except Exception as error:  # noqa: BLE001 the boundary that turns a rollout's failure into data
+            failure = error
+    return unscored(job, failure)
 
 
-def unscored(job: Job, error: str) -> Attempt:
-    """The attempt of a job that infrastructure kept from being played."""
+def unscored(job: Job, failure: BaseException) -> Attempt:
+    """The attempt of a job that `failure` kept from being played."""
+    error = clean(f"{type(failure).__name__}: {failure}")[:MOST]
     return _attempt(job, Episode((), "", Termination.INFRASTRUCTURE, Cost(), False), None, error)
+
+
+def storable(attempt: Attempt) -> Attempt:
+    """The attempt as a store can take it: text that is no Unicode is replaced, and log-probabilities that are no
+    numbers are left out, which costs no score. ValueError where that does not help."""
+    try:
+        canonical(attempt)
+    except ValueError:
+        turns = tuple(turn.model_copy(update={"completion": _finite(turn.completion)}) for turn in attempt.turns)
+        attempt = Attempt.model_validate(_clean(attempt.model_copy(update={"turns": turns}).model_dump()))
+        canonical(attempt)
+    return attempt
+
+
+def _finite(completion: Completion) -> Completion:
+    known = all(map(isfinite, completion.logprobs))
+    return completion if known else completion.model_copy(update={"logprobs": ()})
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {key: _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 async def _play_once(job: Job, parts: Parts) -> Attempt:

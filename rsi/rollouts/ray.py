@@ -14,7 +14,7 @@ from typing import Any
 
 from rsi.errors import InfrastructureError, UserError
 from rsi.rollouts.episode import Parts, play, unscored
-from rsi.rollouts.local import stream
+from rsi.rollouts.local import Player
 from rsi.types import Attempt, Job
 
 Factory = Callable[[], Parts]  # picklable: a module-level function, or functools.partial of one
@@ -77,14 +77,19 @@ class RayExecutor:
         self._ray, started = _connect(workers)
         RayExecutor._started_here, RayExecutor._open = started or self._started_here, self._open + 1
         self._slots = [_Slot(self._actor(-(-concurrency // workers))) for _ in range(workers)]
+        self._player = Player(self._play, concurrency)
+        self._started = False
 
     def _actor(self, concurrency: int) -> Any:
         options = {"num_cpus": 0, "max_concurrency": concurrency + 2, "scheduling_strategy": "SPREAD"}
         return self._ray.remote(_Worker).options(**options).remote(self._factory, self._retries)
 
     async def run(self, jobs: Sequence[Job]) -> AsyncIterator[Attempt]:
+        if self._started:
+            await self._revive()
         await self.pids()
-        async with aclosing(stream(jobs, self._play, self._concurrency)) as attempts:
+        self._started = True
+        async with aclosing(self._player.play(jobs)) as attempts:
             async for attempt in attempts:
                 yield attempt
 
@@ -95,6 +100,13 @@ class RayExecutor:
         except self._ray.exceptions.RayError as error:
             why = str(error).strip().splitlines()[-1]
             raise UserError(f"a rollout worker cannot start: {why}; is `rsi` installed on every machine?") from None
+
+    async def _revive(self) -> None:
+        """Replace the workers that have died since the last jobs."""
+        calls = [slot.actor.pid.remote() for slot in self._slots]
+        for slot, told in zip(self._slots, await asyncio.gather(*calls, return_exceptions=True), strict=True):
+            if isinstance(told, self._ray.exceptions.RayError):
+                self._replace(slot, slot.actor)
 
     async def close(self) -> None:
         """End the workers, and Ray with the last of them where it was started here. May be called twice."""
@@ -122,7 +134,7 @@ class RayExecutor:
             try:
                 return await self._call(actor, job)
             except InfrastructureError as error:
-                last = str(error)
+                last = error
                 self._replace(slot, actor)
             finally:
                 slot.jobs -= 1
@@ -140,7 +152,9 @@ class RayExecutor:
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except self._ray.exceptions.RayError as error:
-            raise InfrastructureError(f"a rollout worker died: {str(error).splitlines()[0]}") from None
+            raise InfrastructureError(
+                f"a rollout worker died: {(str(error) or 'no word why').splitlines()[0]}"
+            ) from None
 
     def _replace(self, slot: _Slot, dead: Any) -> None:
         if slot.actor is dead:  # the first of its jobs to notice replaces it

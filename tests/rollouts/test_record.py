@@ -5,11 +5,12 @@ import gc
 import pytest
 from rollout_fakes import HARNESS, PAIR, ToyBank, ToyModel, make_task, toy_parts
 
-from rsi.errors import InfrastructureError, IntegrityError, UserError
+from rsi.errors import InfrastructureError, IntegrityError, OutageError, UserError
 from rsi.ids import seed_of
 from rsi.registry.engine import open_database
 from rsi.registry.store import SqlStore
 from rsi.rollouts import LocalExecutor, Recording, make_spec
+from rsi.rollouts.losses import Losses
 from rsi.types import Pair
 
 TASKS = [make_task(n) for n in range(4)]
@@ -31,9 +32,11 @@ def database(tmp_path_factory):
     return open_database(f"sqlite:///{tmp_path_factory.mktemp('store') / 'rsi.db'}")
 
 
-def recording(database, model=None, log=None):
+def recording(database, model=None, log=None, losses=None):
     log, executor = log or Log(), LocalExecutor(toy_parts(model), concurrency=8, retries=0)
-    return Recording(ToyBank(), executor, SqlStore(database), "plain", "agent", log.spend, log.progress)
+    return Recording(
+        ToyBank(), executor, SqlStore(database), "plain", "agent", log.spend, log.progress, losses or Losses()
+    )
 
 
 async def test_draws_come_grouped_recorded_and_once(database):
@@ -67,8 +70,9 @@ async def test_a_stopped_draw_keeps_what_it_recorded_and_plays_only_the_rest(dat
                 raise UserError("stopped")
             return await super().generate(request)
 
-    with pytest.raises(UserError, match="stopped"):
-        await recording(database, Stops()).draw(TASKS, PAIR, HARNESS, 3, "stopped")
+    stopping = recording(database, Stops(), losses=Losses(share=0.2))
+    with pytest.raises(OutageError, match=r"of 12 attempts were lost .*UserError: stopped"):
+        await stopping.draw(TASKS, PAIR, HARNESS, 3, "stopped")
     ids = [make_spec(t, PAIR, "stopped", n, "plain").digest for t in TASKS for n in range(3)]
     kept = SqlStore(database).get(ids)
     model = ToyModel()
