@@ -6,6 +6,7 @@ prompt, so it is bounded. A sandbox without python3 cannot have such servers."""
 import base64
 import json
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +15,14 @@ from typing import Any
 from rsi.errors import UserError
 from rsi.harness.place import RUNTIME, place
 from rsi.ports import Sandbox
+from rsi.text import parse_json
 from rsi.types import McpServer, PlacedFile
 
 START_SECONDS = 20.0
 MAX_ARGUMENTS = 80_000  # characters of JSON; it must fit into one argument
 MAX_TOOLS = 64  # of a server
+MAX_PAGES = 64  # of its list, each at most as long as one answer
+MAX_NAME = 500  # characters
 MAX_TEXT = 4000  # characters of a description
 _RELAY = f"{RUNTIME}/relay.py"
 
@@ -59,22 +63,35 @@ async def start(sandbox: Sandbox, servers: Sequence[McpServer]) -> tuple[McpTool
 
 
 async def list_tools(sandbox: Sandbox, server: str, timeout: float = START_SECONDS) -> tuple[McpTool, ...]:
-    """The tools of a server that runs, at most MAX_TOOLS. UserError where it lists none in a shape that can be read."""
-    answer = await _ask(sandbox, server, "tools/list", {}, timeout)
-    listed = answer.get("result")
-    tools = listed.get("tools") if isinstance(listed, dict) else None
-    if not isinstance(tools, list):
-        raise UserError(f"MCP server '{server}' lists no tools: {answer.get('error', 'malformed answer')}")
-    return tuple(
-        McpTool(
-            server,
-            tool["name"],
-            str(tool.get("description", ""))[:MAX_TEXT],
-            tool["inputSchema"] if isinstance(tool.get("inputSchema"), dict) else {},
-        )
-        for tool in tools[:MAX_TOOLS]
-        if isinstance(tool, dict) and isinstance(tool.get("name"), str)
-    )
+    """The tools of a server that runs, page by page, at most MAX_TOOLS. UserError where a page is none that can be
+    read. A cursor that came before ends the list."""
+    tools: dict[str, McpTool] = {}
+    cursors, params, ends = set[object](), dict[str, Any](), time.monotonic() + timeout
+    while True:
+        answer = await _ask(sandbox, server, "tools/list", params, ends - time.monotonic())
+        page = answer.get("result")
+        listed = page.get("tools") if isinstance(page, dict) else None
+        if not isinstance(page, dict) or not isinstance(listed, list):
+            raise UserError(f"MCP server '{server}' lists no tools: {answer.get('error', 'malformed answer')}")
+        for tool in filter(None, (_tool(server, said) for said in listed)):
+            tools.setdefault(tool.name, tool)
+        cursor = page.get("nextCursor")
+        if not isinstance(cursor, str | int) or cursor in {"", *cursors} or len(cursors) == MAX_PAGES:
+            break
+        if len(tools) >= MAX_TOOLS:
+            break
+        cursors.add(cursor)
+        params = {"cursor": cursor}
+    return tuple(tools.values())[:MAX_TOOLS]
+
+
+def _tool(server: str, said: object) -> McpTool | None:
+    """A tool as a server says it; what it says in a wrong type is as if absent."""
+    if not isinstance(said, dict) or not isinstance(name := said.get("name"), str) or len(name) > MAX_NAME:
+        return None
+    text, schema = said.get("description"), said.get("inputSchema")
+    text = text[:MAX_TEXT] if isinstance(text, str) else ""
+    return McpTool(server, name, text, schema if isinstance(schema, dict) else {})
 
 
 async def call(sandbox: Sandbox, server: str, tool: str, arguments: Mapping[str, Any], timeout: float) -> str:
@@ -84,9 +101,9 @@ async def call(sandbox: Sandbox, server: str, tool: str, arguments: Mapping[str,
     if not isinstance(result, dict):
         return f"[error] {answer.get('error', 'malformed answer')}"
     parts = result.get("content")
-    texts = [_text(part) for part in parts] if isinstance(parts, list) else []
-    if not texts and "structuredContent" in result:
-        texts = [json.dumps(result["structuredContent"])]
+    texts = [_text(part) for part in parts] if isinstance(parts, list) else [parts] if isinstance(parts, str) else []
+    if not texts and result.get("structuredContent") is not None:
+        texts = [json.dumps(result["structuredContent"], ensure_ascii=False)]
     text = "\n".join(texts) or "[no output]"
     return f"[error] {text}" if result.get("isError") else text
 
@@ -99,15 +116,18 @@ async def _ask(
     if len(request) > MAX_ARGUMENTS:
         return {"error": f"the arguments are longer than {MAX_ARGUMENTS} characters"}
     encoded = base64.b64encode(request.encode()).decode()
-    inner = max(timeout - 1, 0.5)  # the relay gives up first: a time-out of the sandbox would end the server too
+    timeout = max(timeout, 0.1)
+    inner = max(
+        timeout - 1, timeout / 2
+    )  # the relay gives up first: a time-out of the sandbox would end the server too
     result = await sandbox.exec(
         f"exec python3 -I {_RELAY} ask {_folder(server)} {inner:g} {encoded}", timeout + 1, 1_000_000
     )
     if result.exit_code:
         return {"error": " ".join(result.stderr.split())[:500] or f"exit code {result.exit_code}"}
     try:
-        answer = json.loads(result.stdout)
-    except (ValueError, RecursionError):
+        answer = parse_json(result.stdout)
+    except ValueError:
         return {"error": "the answer is not JSON, or too long"}
     return answer if isinstance(answer, dict) else {"error": "malformed answer"}
 
@@ -116,8 +136,15 @@ def _folder(server: str) -> str:
     return shlex.quote(f"{RUNTIME}/mcp/{server}")
 
 
-def _text(part: Any) -> str:
-    if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
-        return str(part["text"])
-    kind = part.get("type") if isinstance(part, dict) else None
-    return f"[{kind if isinstance(kind, str) else 'unknown'} content]"
+def _text(part: object) -> str:
+    """One part of a result: its text, or what a text of it is within; else what kind it is."""
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        return "[unknown content]"
+    kind, inner = part.get("type"), part.get("resource")
+    said = inner if kind == "resource" and isinstance(inner, dict) else part
+    if kind in ("text", "resource") and isinstance(said.get("text"), str):
+        return str(said["text"])
+    place = said.get("uri") if kind in ("resource", "resource_link") else None
+    return f"[{kind if isinstance(kind, str) else 'unknown'} content{f': {place}' if isinstance(place, str) else ''}]"

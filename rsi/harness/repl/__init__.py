@@ -5,6 +5,7 @@ Knows a sandbox and a set of tools. It must not know a model, a task's key or a 
 
 from rsi.harness.repl.interpreter import Block, Guard, Interpreter
 from rsi.harness.repl.masking import Masked
+from rsi.harness.repl.schema import tidy_schema
 from rsi.harness.repl.toolset import Calls, Tool
 
-__all__ = ["Block", "Calls", "Guard", "Interpreter", "Masked", "Tool"]
+__all__ = ["Block", "Calls", "Guard", "Interpreter", "Masked", "Tool", "tidy_schema"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from rsi.errors import InfrastructureError, UserError
 from rsi.harness.repl.masking import Masked
+from rsi.harness.repl.schema import tidy_schema
 
 TRIES = 3
 PAUSE = 0.05  # seconds before the first retry, doubled each time
@@ -17,16 +18,22 @@ MAX_RESULT = 1_000_000  # characters of a result as JSON
 @dataclass(frozen=True)
 class Tool:
     """`run` takes the arguments as JSON data and returns JSON data; UserError is told to the caller,
-    InfrastructureError is tried again where `idempotent` and ends the attempt otherwise. `commits`: its effect cannot
-    be taken back, so it is never batched. `no_ai`: keys of its result whose values the model must not see."""
+    InfrastructureError is tried again where `idempotent` and ends the attempt otherwise. `run_within`, where given, is
+    called in its place with the seconds that are left, ends by itself, and is never cancelled. `schema` is tidied.
+    `commits`: its effect cannot be taken back, so it is never batched. `no_ai`: keys of its result whose values the
+    model must not see."""
 
     name: str
     text: str
     run: Callable[[Mapping[str, Any]], Awaitable[Any]]
-    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
+    schema: Mapping[str, Any] = field(default_factory=dict)
     commits: bool = False
     idempotent: bool = False
     no_ai: tuple[str, ...] = ()
+    run_within: Callable[[Mapping[str, Any], float], Awaitable[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", tidy_schema(self.schema))
 
 
 class Calls:
@@ -44,7 +51,7 @@ class Calls:
         """{"result": JSON data} or {"error": text}, as the caller inside is told, within `seconds`."""
         tool = self.tools.get(name)
         if tool is None:
-            return {"error": f"there is no tool '{name}'; there are: {', '.join(sorted(self.tools)) or 'none'}"}
+            return {"error": f"there is no tool '{name[:100]}'; there are: {', '.join(sorted(self.tools)) or 'none'}"}
         if wrong := _wrong(tool, arguments):
             return {"error": wrong}
         if tool.commits and self._committed:
@@ -55,13 +62,15 @@ class Calls:
         if tool.commits:
             self._committed = name
         try:
-            result = await asyncio.wait_for(_tried(tool, arguments), max(seconds, 0.01))
+            result = await _in_time(tool, arguments, max(seconds, 0.01))
             text = json.dumps(result, allow_nan=False)
         except UserError as error:
             return {"error": str(error)}
         except TimeoutError:
             return {"error": f"{name}: no result in the time that was left"}
-        except (LookupError, TypeError, ValueError, ArithmeticError) as error:  # arguments that the tool cannot take
+        except InfrastructureError:
+            raise
+        except Exception as error:  # noqa: BLE001 arguments that the tool cannot take, which the caller chose
             return {"error": f"{name}: {type(error).__name__}: {error}"[:300]}
         if len(text) > MAX_RESULT:
             return {"error": f"{name}: its result has {len(text)} characters, at most {MAX_RESULT} are handed on"}
@@ -72,10 +81,16 @@ class Calls:
 def _wrong(tool: Tool, arguments: Mapping[str, Any]) -> str:
     """What of a call contradicts the tool's schema: missing arguments, and unknown ones where it allows no others."""
     if missing := [name for name in tool.schema.get("required", ()) if name not in arguments]:
-        return f"{tool.name}: missing: {', '.join(missing)}"
+        return f"{tool.name}: missing: {', '.join(missing)}"[:300]
     known, closed = tool.schema.get("properties", {}), tool.schema.get("additionalProperties") is False
     unknown = [name for name in arguments if closed and name not in known]
     return f"{tool.name}: unknown arguments: {', '.join(unknown)}"[:300] if unknown else ""
+
+
+async def _in_time(tool: Tool, arguments: Mapping[str, Any], seconds: float) -> Any:
+    if tool.run_within is not None:
+        return await tool.run_within(arguments, seconds)
+    return await asyncio.wait_for(_tried(tool, arguments), seconds)
 
 
 async def _tried(tool: Tool, arguments: Mapping[str, Any]) -> Any:
