@@ -1,206 +1,10 @@
-"""MCP servers as they come: pages, names, schemas, logs, results. Each in a real sandbox; what it says is data."""
-
-import json
-import re
+"""What MCP servers answer, as it comes, or do not: logs, results, deaths. Each in a real sandbox; it is data."""
 
 import pytest
+from odd_server import ask, offered
 
-from rsi.errors import InfrastructureError, UserError
-from rsi.harness.mcp import McpTool, call, mcp_tools
-from rsi.harness.mcp.client import MAX_TOOLS
-from rsi.harness.mcp.toolset import offered_names
-from rsi.harness.place import place
-from rsi.harness.repl import Calls, Masked
-from rsi.sandbox.bubblewrap import Bubblewrap
-from rsi.types import McpServer, PlacedFile
-
-SERVER = """
-import json, os, sys, threading, time
-
-def say(message):
-    print(json.dumps(message), flush=True)
-
-def answer(asked, result):
-    say({"jsonrpc": "2.0", "id": asked["id"], "result": result})
-
-def text(words):
-    return {"content": [{"type": "text", "text": words}]}
-
-def greet(asked):
-    answer(asked, {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {}})
-
-def listed(asked):
-    answer(asked, {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]})
-
-def called(asked, name, given):
-    answer(asked, text("it is " + name))
-
-# ODD
-
-for line in sys.stdin:
-    asked = json.loads(line)
-    if "id" not in asked or "method" not in asked:
-        continue
-    if asked["method"] == "initialize":
-        greet(asked)
-    elif asked["method"] == "tools/list":
-        listed(asked)
-    else:
-        called(asked, asked["params"]["name"], asked["params"]["arguments"])
-"""
-SERVED = McpServer(name="s", command="python3", args=("/tmp/hcp/s.py",))
-
-
-@pytest.fixture
-async def sandbox():
-    try:
-        opened = await Bubblewrap().open()
-    except InfrastructureError as error:
-        pytest.skip(f"no bubblewrap sandbox here: {error}")
-    yield opened
-    await opened.close()
-
-
-async def offered(sandbox, odd):
-    """The tools, by name, of a server in which `odd` replaces functions."""
-    await place([PlacedFile(path="s.py", content=SERVER.replace("# ODD", odd), place="runtime")], sandbox)
-    return {tool.name: tool for tool in await mcp_tools(sandbox, [SERVED])}
-
-
-async def ask(tools, name, arguments=None, seconds=10):
-    """What the caller of a tool is told, as every protocol calls it."""
-    return await Calls(list(tools.values()), Masked()).call(name, arguments or {}, seconds)
-
-
-def lists(*tools):
-    return f"""
-TOOLS = json.loads({json.dumps(json.dumps(tools))})
-
-def listed(asked):
-    answer(asked, {{"tools": TOOLS}})
-"""
-
-
-async def test_pages_are_followed(sandbox):
-    odd = """
-def listed(asked):
-    at = int(asked["params"].get("cursor", 0))
-    more = {"nextCursor": str(at + 1)} if at < 4 else {}
-    answer(asked, {"tools": [{"name": "t%d" % at}], **more})
-"""
-    tools = await offered(sandbox, odd)
-    assert sorted(tools) == [f"mcp__s__t{n}" for n in range(5)]
-    assert await ask(tools, "mcp__s__t3") == {"result": "it is t3"}
-
-
-@pytest.mark.parametrize(
-    ("cursor", "most"),
-    [
-        ('"same"', 2), ('"a" if asked["params"].get("cursor") == "b" else "b"', 3), ('""', 1), ("None", 1), ("7", 2),
-        ("[1]", 1), ("{}", 1), ("True", 2), ('"x" * 200_000', 0),
-    ],
-)  # fmt: skip
-async def test_a_list_without_an_end_ends(sandbox, cursor, most):
-    odd = f"""
-N = 0
-def listed(asked):
-    global N
-    N += 1
-    answer(asked, {{"tools": [{{"name": "t%d" % N}}], "nextCursor": {cursor}}})
-"""
-    if most == 0:
-        with pytest.raises(UserError, match="lists no tools"):
-            await offered(sandbox, odd)
-    else:
-        assert len(await offered(sandbox, odd)) == most
-
-
-@pytest.mark.slow
-async def test_cursors_that_always_advance_are_bounded(sandbox):
-    odd = """
-N = 0
-def listed(asked):
-    global N
-    N += 1
-    answer(asked, {"tools": [{"name": "same"}] if N % 2 else [], "nextCursor": str(N)})
-"""
-    assert list(await offered(sandbox, odd)) == ["mcp__s__same"]
-
-
-async def test_a_long_list_is_bounded(sandbox):
-    odd = 'def listed(asked):\n    answer(asked, {"tools": [{"name": "t%d" % n} for n in range(2000)]})'
-    assert len(await offered(sandbox, odd)) == MAX_TOOLS
-
-
-async def test_each_tool_has_a_name_of_its_own_and_is_called_by_it(sandbox):
-    names = [
-        "get.user", "get_user", "get-user", "get user", "get/user", "ä", "ö", "", "x" * 64, "x" * 65, "x" * 66, "1",
-        "get_user", "a\u202eb", "a\u0000b", "\ud83d", "日本語",
-    ]  # fmt: skip
-    tools = await offered(sandbox, lists(*({"name": name} for name in names)))
-    assert len(tools) == len(set(names)), "one that is listed twice is one tool"
-    assert all(re.fullmatch(r"[a-zA-Z0-9_]{1,64}", name) and name.isidentifier() for name in tools)
-    told = [(await ask(tools, name))["result"] for name in tools]
-    assert told == [
-        f"it is {name}".replace("\0", "\ufffd").replace("\ud83d", "\ufffd") for name in dict.fromkeys(names)
-    ]
-    assert (await ask(tools, "mcp__s__get_user"))["result"] == "it is get_user", "a sound name stays a tool's own"
-
-
-def test_names_do_not_hang_on_the_order_and_do_not_meet():
-    tools = [McpTool(s, t) for s, t in [("a", "b__c"), ("a__b", "c"), ("a", "d.e"), ("a", "d-e"), ("a", "y" * 99)]]
-    names = offered_names(tools)
-    assert len(set(names)) == 5 and names[0] == "mcp__a__b__c" and max(map(len, names)) == 64
-    assert offered_names(tools[:1:-1]) == names[:1:-1]
-    spoof = McpTool("a", names[2].removeprefix("mcp__a__"))
-    assert len(set(offered_names([*tools, spoof]))) == 6
-
-
-SCHEMAS = [
-    {"type": "object", "properties": None, "required": None}, None, True, False, 3, "object", [], {}, {"type": "string"},
-    {"type": ["object", "null"]}, {"properties": []}, {"properties": {"a": None}}, {"properties": {"a": True}},
-    {"properties": {"a": {"type": "nonsense"}}}, {"properties": {"a": {"type": 5}}}, {"required": "a"}, {"required": 3},
-    {"required": [None, 1, ["a"], {}]}, {"additionalProperties": None}, {"additionalProperties": 0},
-    {"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {"$ref": 3}}}}}, {"$defs": None, "allOf": None},
-    {"anyOf": [None, {"required": None}]}, {"properties": {"a": {"items": None, "enum": None}}}, {"enum": {}},
-    {"properties": {"a": {"type": "array", "items": [{"type": "string"}]}}}, {"properties": {"x" * 30_000: {}}},
-    json.loads('{"properties": {"a": ' * 40 + "{}" + "}}" * 40), {"type": None, "description": None, "title": 7},
-]  # fmt: skip
-
-
-async def test_whatever_a_tool_says_of_its_arguments_it_is_offered_and_called(sandbox):
-    said = [{"name": f"t{n}", "inputSchema": schema, "description": None} for n, schema in enumerate(SCHEMAS)]
-    tools = await offered(sandbox, lists(*said, {"name": "bare"}, {"name": 3}, {}, None, "t", {"name": "x" * 9000}))
-    assert len(tools) == len(SCHEMAS) + 1
-    for name, tool in tools.items():
-        assert "None" not in tool.text
-        assert unsound(dict(tool.schema)) == "" and tool.schema["type"] == "object"
-        assert await ask(tools, name, {"b": 1}) == {"result": "it is " + name.removeprefix("mcp__s__")}
-
-
-def unsound(schema):
-    """What of a schema a strict server refuses; empty where it is taken."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        return str(error)
-    return ""
-
-
-async def test_what_a_schema_demands_is_still_demanded(sandbox):
-    schema = {
-        "type": "object",
-        "properties": {"a": {"type": "string"}},
-        "required": ["a"],
-        "additionalProperties": False,
-    }
-    tools = await offered(sandbox, lists({"name": "t", "inputSchema": schema}))
-    assert tools["mcp__s__t"].schema == schema
-    assert "missing: a" in (await ask(tools, "mcp__s__t"))["error"]
-    assert "unknown arguments: b" in (await ask(tools, "mcp__s__t", {"a": "", "b": ""}))["error"]
+from rsi.errors import UserError
+from rsi.harness.mcp import call
 
 
 async def test_a_server_that_logs_without_end_leaves_room_and_answers(sandbox):
@@ -221,7 +25,7 @@ RESULTS = [
     ('{"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}', {"result": "a\nb"}),
     ('{"content": [{"type": "image", "data": "AA", "mimeType": "image/png"}]}', {"result": "[image content]"}),
     ('{"content": [{"type": "resource", "resource": {"uri": "f:x", "text": "in it"}}]}', {"result": "in it"}),
-    ('{"content": [{"type": "resource", "resource": {"uri": "f:x", "blob": "AA"}}]}', {"result": "[resource content: f:x]"}),
+    ('{"content": [{"type": "resource", "resource": {"uri": "f", "blob": ""}}]}', {"result": "[resource content: f]"}),
     ('{"content": [{"type": "resource_link", "uri": "f:x"}]}', {"result": "[resource_link content: f:x]"}),
     ('{"content": [None, 3, {}, {"type": None}, {"type": "text"}, {"type": "text", "text": None}, "plain"]}',
      {"result": "\n".join(["[unknown content]"] * 4 + ["[text content]"] * 2 + ["plain"])}),
@@ -260,7 +64,7 @@ ANSWERS = [
     'say({"jsonrpc": "2.0", "id": [1], "result": text("odd")}); answer(asked, text("x"))',
     'say({"jsonrpc": "2.0", "id": "r", "method": "sampling/createMessage"}); REFUSED(); answer(asked, text("x"))',
     'say({"jsonrpc": "2.0", "id": 9, "method": "roots/list"}); REFUSED(); answer(asked, text("x"))',
-    'say({"jsonrpc": "2.0", "id": 9, "method": "ping"}); assert "result" in sys.stdin.readline(); answer(asked, text("x"))',
+    'say({"jsonrpc": "2.0", "id": 9, "method": "ping"}); sys.stdin.readline(); answer(asked, text("x"))',
     '[say({"jsonrpc": "2.0", "method": "log", "params": "y" * 900}) for _ in range(9000)]; answer(asked, text("x"))',
     'print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": text("x")}) + "\\r", flush=True)',
 ]
@@ -288,7 +92,7 @@ def called(asked, name, given):
         ("print('cut {', end='', flush=True); sys.exit()", "has ended"),
         ("raise ValueError('x')", "has ended"),
         (
-            'say({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -1, "message": "no such thing"}})',
+            'say({"jsonrpc": "2.0", "id": asked["id"], "error": {"message": "no such thing"}})',
             "no such thing",
         ),
         ('say({"jsonrpc": "2.0", "id": asked["id"], "error": "bad"})', "bad"),
@@ -360,6 +164,15 @@ async def test_a_server_that_does_not_come_up_is_said_in_one_line(sandbox, odd, 
     assert "\n" not in str(caught.value)
 
 
+CONNECT = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/tmp/hcp/mcp/s/socket')"
+SENT = (
+    "b'[1]'",
+    "bytes(9)",
+    "b'{}\\n'",
+    """b'{\\"seconds\\": Infinity, \\"method\\": {}, \\"params\\": 3}\\n'""",
+)
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -371,9 +184,7 @@ async def test_a_server_that_does_not_come_up_is_said_in_one_line(sandbox, odd, 
         "printf 'import time\\ntime.sleep(99)' > /tmp/hcp/relay.py",
         "kill -9 -1",
         "kill -STOP -1 2>&1; true",
-        "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('/tmp/hcp/mcp/s/socket'); s.send(b'[1]')\"",
-        "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('/tmp/hcp/mcp/s/socket'); "
-        's.send(b\'{\\"seconds\\": Infinity, \\"method\\": {}, \\"params\\": 3}\\n\')"',
+        *(f'python3 -c "{CONNECT}; s.send({said})"' for said in SENT),
         "head -c 999999999 /dev/zero > /tmp/f",
         "head -c 999999999 /dev/zero > /task/f; rm /task/f",
     ],
