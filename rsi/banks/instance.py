@@ -52,11 +52,11 @@ def trivial(instance: Instance) -> bool:
     outputs = [check for check in instance.every_check if isinstance(check, OutputCheck)]
     if any(check.expected.strip() in shown for check in outputs):
         return True
-    changes = [c for c in instance.every_check if not _as_it_was(c, instance)]
+    changes = [c for c in instance.every_check if not as_it_was(c, instance)]
     return not changes
 
 
-def _as_it_was(check: Check, instance: Instance) -> bool:
+def as_it_was(check: Check, instance: Instance) -> bool:
     """Whether the check holds of the files as they are given (what `setup` makes of them is not known here)."""
     same = isinstance(check, FileCheck) and instance.files.get(check.path) == check.content
     return same and not instance.setup and (not isinstance(check, FileCheck) or check.mode in (None, 0o644))
