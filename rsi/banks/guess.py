@@ -3,6 +3,7 @@
 Pure arithmetic over drafted instances. It knows no model and no verifier; a guess is compared as checks compare.
 """
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -119,17 +120,18 @@ def _meets(copied: str, checks: Sequence[Check]) -> bool:
 def _rules() -> Iterator[tuple[str, Rule]]:
     yield "all of it", str
     for at in (*range(12), *range(-12, 0)):
-        yield f"word {at + 1 if at >= 0 else at}", lambda text, at=at: _at(_WORD.findall(text), at)
+        yield f"word {at + 1 if at >= 0 else at}", functools.partial(_part, _WORD.findall, at)
     for at in (0, 1, 2, -1):
-        yield f"quote {at + 1 if at >= 0 else at}", lambda text, at=at: _at(_quotes(text), at)
-        yield f"line {at + 1 if at >= 0 else at}", lambda text, at=at: _at(text.splitlines(), at)
+        yield f"quote {at + 1 if at >= 0 else at}", functools.partial(_part, _quotes, at)
+        yield f"line {at + 1 if at >= 0 else at}", functools.partial(_part, str.splitlines, at)
 
 
 def _quotes(text: str) -> list[str]:
     return [one or other for one, other in _QUOTED.findall(text)]
 
 
-def _at(parts: Sequence[str], at: int) -> str:
+def _part(split: Callable[[str], list[str]], at: int, text: str) -> str:
+    parts = split(text)
     return parts[at] if -len(parts) <= at < len(parts) else ""
 
 
