@@ -1,4 +1,4 @@
-"""What a server that goes wrong answers: one named mode each, as data. `Call` is what was asked, `Reply` what is said."""
+"""What a server that goes wrong answers: named modes, as data. `Call` is what was asked, `Reply` what is said."""
 
 import functools
 import gzip
