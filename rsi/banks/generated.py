@@ -104,6 +104,7 @@ class GeneratedBank:
             checks=instance.checks,
             turn_checks=instance.turn_checks,
             pass_share=instance.pass_share,
+            problem=instance.problem,
         )
 
     def make(self, recipe: Recipe, seed: int, split: Split) -> OpenTask:
@@ -127,7 +128,7 @@ class GeneratedBank:
         for draw in range(2 * n):
             name = families[draw % len(families)]
             instance = self._table[name](rng, level)
-            if not trivial(instance):
+            if not instance.problem and not trivial(instance):
                 made.setdefault(self._id(name, instance), instance)
             if len(made) >= n:
                 break

@@ -19,6 +19,7 @@ class Instance:
     user_turns: tuple[str, ...] = ()  # of a conversation; they count as content
     turn_checks: tuple[tuple[Check, ...], ...] = ()  # one set a user message, the request's first; `checks` is empty
     pass_share: float = 1.0
+    problem: str = ""  # why it is no task, where people wrote nonsense
 
     @property
     def asked(self) -> str:
@@ -48,6 +49,8 @@ def family(table: Table, name: str) -> Callable[[Generator], Generator]:
 
 def trivial(instance: Instance) -> bool:
     """Whether idleness could pass: nothing is expected, an output that just shows a file, or files left as they are."""
+    if instance.problem:
+        return False  # it is to be seen
     shown = {text.strip() for text in instance.files.values()} | {""}
     outputs = [check for check in instance.every_check if isinstance(check, OutputCheck)]
     if any(check.expected.strip() in shown for check in outputs):
