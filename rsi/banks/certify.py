@@ -10,7 +10,7 @@ from rsi.banks.probes import PROBES, Probe
 from rsi.errors import InfrastructureError, SetupError, TamperError, UserError
 from rsi.harness.furnish import furnish
 from rsi.ports import SandboxProvider, Verifier, Workspace
-from rsi.text import escape
+from rsi.text import escape_line
 from rsi.turns import judge
 from rsi.types import Certificate, Task, TaskKey
 
@@ -44,7 +44,7 @@ async def certify(
     except (InfrastructureError, UserError):
         raise  # this machine's fault
     except Exception as error:  # noqa: BLE001 - what people wrote breaks it: this task alone is none
-        return unfit(task, sandbox, f"it cannot be judged ({type(error).__name__}: {escape(str(error))[:200]})")
+        return unfit(task, sandbox, f"it cannot be judged ({type(error).__name__}: {escape_line(str(error))})")
     reasons = {
         "its reference does not pass": not all(passes),
         f"{repeats} repeats disagree": len(set(passes)) > 1,

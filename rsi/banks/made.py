@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from rsi.banks.instance import Instance
 from rsi.config import first_problem
-from rsi.text import escape, parse_json
+from rsi.text import escape_line, parse_json
 from rsi.types import CallsCheck, FileCheck, OutputCheck, ProgramCheck
 from rsi.types.tasks import FilePath
 
@@ -57,7 +57,7 @@ def read_instance(value: Any, name: str) -> Instance:
     else:
         instance = Instance(made.request, made.reference, made.checks, made.files, made.setup)
         return replace(instance, problem=problem)
-    return Instance(f"({name})", "", (), problem=escape(problem)[:300])
+    return Instance(f"({name})", "", (), problem=escape_line(problem))
 
 
 def contradicted(instances: Sequence[Instance]) -> list[Instance]:
