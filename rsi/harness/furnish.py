@@ -10,7 +10,7 @@ SETUP_SECONDS = 20.0
 async def furnish(task: Task, sandbox: Sandbox) -> None:
     """Put the task's files, then run its set-up. SetupError where that fails: no agent's doing."""
     if task.files:
-        await sandbox.put({path: text.encode() for path, text in task.files.items()})
+        await sandbox.put({path: text.encode(errors="replace") for path, text in task.files.items()})
     if not task.setup:
         return
     result = await sandbox.exec(task.setup, SETUP_SECONDS)

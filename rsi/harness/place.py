@@ -41,4 +41,4 @@ async def _beside(file: PlacedFile, sandbox: Sandbox) -> None:
 
 
 def _data(file: PlacedFile) -> bytes:
-    return base64.b64decode(file.content) if file.encoding == "base64" else file.content.encode()
+    return base64.b64decode(file.content) if file.encoding == "base64" else file.content.encode(errors="replace")

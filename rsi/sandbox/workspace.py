@@ -208,6 +208,7 @@ def read_files(root: int, limit: int) -> Workspace:
     TamperError for links that leave, devices, sockets, pipes, names that are not UTF-8, more than `limit` bytes, and
     more than the bounds above: no workspace costs the host more than a second.
     """
+    os.fchmod(root, 0o700)  # an agent may have closed it to its owner
     walk = _Walk(root, limit)
     walk.all()
     files = dict(walk.files)

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import time
 
 import pytest
 
@@ -184,3 +185,33 @@ async def test_a_call_that_a_tool_cannot_take_is_data(opened):
     assert (
         "no result in the time" in (await repl.run("try:\n    slow()\nexcept ToolError as e:\n    print(e)", 1)).output
     )
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        AttributeError("x"), RuntimeError("x"), OSError(36, "File name too long"), RecursionError("x"), KeyError("a"),
+        UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates"), AssertionError(), MemoryError(), StopIteration(),
+    ],
+)  # fmt: skip
+async def test_arguments_that_a_tool_fails_on_are_told_to_the_caller(trouble):
+    async def run(arguments):
+        raise trouble
+
+    told = await Calls([Tool("t", "", run)], Masked()).call("t", {"a": 1}, 5)
+    assert told["error"].startswith("t: ") and type(trouble).__name__ in told["error"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1}, b"x", [float("-inf")]])
+async def test_arguments_that_are_no_json_reach_no_tool(value):
+    seen = []
+    calls = Calls([tool("t", "ok", seen, commits=True)], Masked())
+    assert "not JSON" in (await calls.call("t", {"a": value}, 5))["error"] and seen == []
+    assert await calls.call("t", {"a": 1}, 5) == {"result": "ok"}, "nothing was committed"
+
+
+async def test_a_block_that_calls_without_end_ends_with_its_time(opened):
+    repl = await opened(tool("t", "x"))
+    began = time.monotonic()
+    block = await repl.run("while True:\n    try:\n        t()\n    except ToolError:\n        pass", 0.4)
+    assert block.failed and "did not end in time" in block.output and time.monotonic() - began < 10

@@ -1,11 +1,11 @@
 """What one hook answered. Its output may hold text that a model wrote, so nothing in it is trusted to have a shape."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rsi.harness.hooks.occasion import Event
 from rsi.ports import ExecResult
+from rsi.text import clean, parse_json
 
 LIMIT = 10_000  # characters of a hook's output that are read
 SHOWN = 2000  # characters of a hook's text that may enter a prompt
@@ -39,9 +39,9 @@ def heard(result: ExecResult, event: Event) -> Said:
     if result.truncated:
         return Said(failure="said too much")
     try:
-        spoken = json.loads(result.stdout)
+        spoken = parse_json(result.stdout)
         return _decided(spoken) if isinstance(spoken, dict) else Said(failure="printed no JSON object")
-    except (ValueError, RecursionError):  # too deep is no answer either
+    except ValueError:
         return Said(failure="printed malformed JSON")
 
 
@@ -69,4 +69,4 @@ def _decided(spoken: Mapping[str, object]) -> Said:
 def _shown(text: object) -> str:
     if not isinstance(text, str):
         raise ValueError("a text is expected")
-    return text.strip()[:SHOWN]
+    return clean(text).strip()[:SHOWN]

@@ -12,6 +12,7 @@ from rsi.harness.hooks.run import Decision, run
 from rsi.harness.protocol import Action
 from rsi.harness.tools import Outcome
 from rsi.ports import Sandbox
+from rsi.text import parse_json
 from rsi.types import HarnessConfig, Hook
 
 MOST_FAILURES = 20  # of an episode that are recorded
@@ -60,8 +61,8 @@ class HookSession:
         if "content" not in decision.updated:
             return arguments
         try:
-            rewritten = json.loads(decision.updated["content"])
-        except (ValueError, RecursionError):
+            rewritten = parse_json(decision.updated["content"])
+        except ValueError:
             rewritten = None
         return rewritten if isinstance(rewritten, dict) else f"{tool}: a hook rewrote its arguments to no JSON object"
 

@@ -12,6 +12,7 @@ from rsi.harness.repl.inside import CLIENT, SERVER
 from rsi.harness.repl.masking import Masked
 from rsi.harness.repl.toolset import Calls
 from rsi.ports import Sandbox
+from rsi.text import parse_json
 
 MOST_OUTPUT = 20_000  # characters that a block may print
 MOST_CALL = 60_000  # characters of a call's arguments as JSON
@@ -62,8 +63,8 @@ class Interpreter:
             "helpers": helpers,
             "hidden": ["ToolError", *self._calls.tools, *self._helpers],
         }
-        while True:
-            reply = await self._exchange(told, ends - time.monotonic())
+        while (left := ends - time.monotonic()) > 0:
+            reply = await self._exchange(told, left)
             kind = reply.get("kind")
             if kind == "done":
                 return self._done(reply, made)
@@ -76,6 +77,8 @@ class Interpreter:
                 arguments = reply.get("arguments")
                 given = arguments if isinstance(arguments, dict) else {}
                 told = await self._call(str(reply.get("tool")), given, ends)
+        await self._kill()
+        return self._lost("did not end in time", made)
 
     async def _call(self, name: str, arguments: Mapping[str, Any], ends: float) -> dict[str, Any]:
         """What the block is told of its call. The code waits for it, so a guard may use the sandbox meanwhile."""
@@ -89,12 +92,12 @@ class Interpreter:
     async def _start(self, seconds: float) -> str:
         """Why it does not start; empty where it does."""
         folder = f"/tmp/repl-{secrets.token_hex(6)}"
-        put = "; ".join(
+        put = " && ".join(
             f"printf %s {base64.b64encode(text.encode()).decode()} | base64 -d > {folder}/{name}"
             for name, text in (("server.py", SERVER), ("client.py", CLIENT))
         )
         result = await self._sandbox.exec(
-            f"mkdir -m 700 {folder} && {put}; "
+            f"mkdir -m 700 {folder} && {put} || exit 1; "
             f"(setsid python3 -I {folder}/server.py {folder} {MOST_OUTPUT} {MOST_CALL} </dev/null >/dev/null 2>&1 &); "
             f"for i in $(seq 100); do [ -s {folder}/pid ] && exit 0; sleep 0.02; done; exit 1",
             min(seconds, 10.0),
@@ -118,19 +121,22 @@ class Interpreter:
             6 * (MOST_OUTPUT + MOST_CALL) + 10_000,
         )
         if result.timed_out:  # most sandboxes have ended it with the command; no other may keep it
-            await self._sandbox.exec(f"kill -9 $(cat {folder}/pid)", 5.0, 100)
+            await self._kill()
             return {"kind": "hung"}
         try:
-            reply = json.loads(result.stdout)
-        except (ValueError, RecursionError):
+            reply = parse_json(result.stdout)
+        except ValueError:
             return {"kind": "died"}
         return reply if isinstance(reply, dict) else {"kind": "died"}
+
+    async def _kill(self) -> None:
+        await self._sandbox.exec(f"kill -9 $(cat {self._folder}/pid)", 5.0, 100)
 
     def _done(self, reply: dict[str, Any], made: int) -> Block:
         output, names, cut = reply.get("output"), reply.get("names"), reply.get("cut")
         self._names = tuple(str(name)[:60] for name in names[:50]) if isinstance(names, list) else ()
         text = self._masked.mask(output[:MOST_OUTPUT] if isinstance(output, str) else "")
-        note = f"\n[{cut} characters cut]" if isinstance(cut, int) and cut > 0 else ""
+        note = f"\n[{cut} characters cut]" if isinstance(cut, int) and 0 < cut < 10**15 else ""
         return Block(text + note, bool(reply.get("failed")), made)
 
     def _lost(self, how: str, made: int) -> Block:

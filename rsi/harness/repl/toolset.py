@@ -79,7 +79,12 @@ class Calls:
 
 
 def _wrong(tool: Tool, arguments: Mapping[str, Any]) -> str:
-    """What of a call contradicts the tool's schema: missing arguments, and unknown ones where it allows no others."""
+    """What of a call is no JSON, or contradicts the tool's schema: missing arguments, and unknown ones where it allows
+    no others."""
+    try:
+        json.dumps(dict(arguments), allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        return f"{tool.name}: the arguments are not JSON ({error})"[:300]
     if missing := [name for name in tool.schema.get("required", ()) if name not in arguments]:
         return f"{tool.name}: missing: {', '.join(missing)}"[:300]
     known, closed = tool.schema.get("properties", {}), tool.schema.get("additionalProperties") is False
