@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path("/sys/fs/cgroup")
+_CHARGED_AHEAD = 1 << 20  # bytes: the kernel charges in batches, so the last one may not fit although little is left
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,32 @@ class Group:
         for folder in self.folders:
             (folder / "cgroup.procs").write_text(str(pid))
 
+    def ran_out(self) -> str:
+        """Whose memory was used up where the kernel has killed a process of the group for it: "its" own, or "this
+        machine's", which is nobody's fault in here. Empty where it has killed none."""
+        for folder in self.folders[:1]:  # the one of memory, where there is one
+            if _count(folder / "memory.events", "oom_kill"):
+                return "its" if _count(folder / "memory.events", "oom") else "this machine's"
+            if _count(folder / "memory.oom_control", "oom_kill"):
+                most, limit = (_count(folder / f"memory.{name}_in_bytes") for name in ("max_usage", "limit"))
+                return "its" if most + _CHARGED_AHEAD >= limit else "this machine's"
+        return ""
+
     def remove(self) -> None:
         """Only an empty group can be removed; one that is still emptying is left to `sweep`."""
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 folder.rmdir()
+
+
+def _count(file: Path, key: str = "") -> int:
+    """The number in the line of `file` that begins with `key`; 0 where there is none."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in file.read_text().splitlines():
+            *name, number = line.split()
+            if name == ([key] if key else []):
+                return int(number)
+    return 0
 
 
 @functools.cache

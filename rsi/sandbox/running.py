@@ -30,6 +30,10 @@ _LONGEST = 128 * 1024 - 1  # bytes of one argument that Linux takes
 _TIMED_OUT, _KILLED, _NOT_RUN = 124, 137, 126
 
 
+class _EndedByItself(Exception):
+    """Process 1 is gone, and nobody in here has ended it."""
+
+
 def _as_owner(root: int, work: Callable[[int], T]) -> T:
     """Run `work` on the workspace's descriptor, which is closed afterwards, as the user who owns the workspace."""
     try:
@@ -84,8 +88,8 @@ class BubblewrapSandbox:
 
     async def exec(self, command: str, timeout: float, limit: int = 100_000) -> ExecResult:
         """See rsi.ports.Sandbox. A command that times out ends every process of the sandbox, earlier ones' background
-        processes included. A command whose processes do not end ends the sandbox: that is the command's doing, so later
-        commands exit 137 at once, and `get` still works."""
+        processes included. A command whose processes do not end ends the sandbox, and so does one that leaves process 1
+        no memory: that is the command's doing, so later commands exit 137 at once, and `get` still works."""
         text = command.encode(errors="replace")
         async with self._turn:
             if self._ended:
@@ -106,6 +110,9 @@ class BubblewrapSandbox:
             self._ended, code, timed_out = "a command outlived its timeout", _KILLED, True
             self._kill_now()
             await asyncio.to_thread(self._wait_dead)
+        except _EndedByItself:
+            self._ended, code, timed_out = await asyncio.to_thread(self._why_ended), _KILLED, False
+            self._kill_now()
         except BaseException:
             self._kill_now()  # cancelled: its answer would be taken for the next command's
             self._closed = True
@@ -115,6 +122,8 @@ class BubblewrapSandbox:
                 loop.remove_reader(output.fd)
         for output in (out, err):
             output.rest()
+        if code == _KILLED and self._group and self._group.ran_out() == "this machine's":
+            raise InfrastructureError("this machine's memory was used up: its kernel ended a command")
         cut = max(out.total, err.total) > limit
         return ExecResult(_TIMED_OUT if timed_out else code, out.text, err.text, timed_out, cut)
 
@@ -146,8 +155,24 @@ class BubblewrapSandbox:
         while line := await self._status.readline():
             if line.startswith(nonce + b" "):
                 return int(line[len(nonce) + 1 :])
-        code = self._started.process.poll()
-        raise InfrastructureError(f"the sandbox is gone: {self.what} ended" + ("" if code is None else f" with {code}"))
+        raise _EndedByItself
+
+    def _why_ended(self) -> str:
+        """What inside has ended process 1. Raises InfrastructureError where it came from outside: nothing inside can
+        kill process 1 but by using up the memory of its group, of which the kernel keeps count."""
+        code, out_of_memory = self._exit()
+        if out_of_memory:
+            return "its memory was used up"
+        if code in (None, -signal.SIGKILL, _KILLED):
+            said = "" if code is None else f" with {code}"
+            raise InfrastructureError(f"the sandbox is gone: {self.what} ended{said}")
+        return f"its shell ended with {code}"
+
+    def _exit(self) -> tuple[int | None, bool]:
+        """The exit status of process 1, None where it cannot be learnt, and whether its group had no memory left."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._started.process.wait(_END)
+        return self._started.process.poll(), self._group is not None and self._group.ran_out() == "its"
 
     async def put(self, files: Mapping[str, bytes]) -> None:
         """See rsi.ports.Sandbox, and `workspace.write_files` for the errors."""

@@ -14,6 +14,7 @@ _DENIED = (
     ("io_uring", "io_uring_setup io_uring_enter io_uring_register"),
     ("other processes", "ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd"),
     ("programs in the kernel", "bpf perf_event_open userfaultfd"),
+    ("memory that no process holds", "shmget msgget semget mq_open"),
     ("mounts", "mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig fsmount fspick"),
     ("namespaces", "unshare setns"),
     ("handles past the root", "name_to_handle_at open_by_handle_at"),

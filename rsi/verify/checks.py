@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from rsi.errors import InfrastructureError, IntegrityError
+from rsi.errors import InfrastructureError, IntegrityError, UserError
 from rsi.ports import Deeds, ExecResult, SandboxProvider, Workspace
 from rsi.types import CallsCheck, Check, FileCheck, OutputCheck, ProgramCheck, Score, Task, TaskKey, UiCheck
 from rsi.verify import calls, tamper
@@ -66,7 +66,7 @@ class CheckVerifier:
         if result.timed_out:
             return f"`{check.command}` did not end in {PROGRAM_SECONDS:.0f} seconds"
         if result.exit_code != 0:
-            return f"`{check.command}` exited with {result.exit_code}"
+            return f"`{check.command}` exited with {result.exit_code} ({result.stderr.strip()[-80:]!r})"
         if not same(result.stdout, check.expected, "exact"):  # exit 0 alone would reward an early exit
             return f"`{check.command}` printed {result.stdout[:80]!r}, not {check.expected[:80]!r}"
         return ""
@@ -85,6 +85,8 @@ class CheckVerifier:
         try:
             await sandbox.put(files)
             return await sandbox.exec(command, PROGRAM_SECONDS)
+        except UserError as error:  # too much for a sandbox like the agent's own
+            return ExecResult(126, "", f"the workspace cannot be copied: {error}")
         finally:
             await sandbox.close()
 

@@ -5,9 +5,12 @@ Docker's archives do not hold, and no program of the container is trusted to pac
 """
 
 import asyncio
+import time
 from typing import Any
 
 from rsi.sandbox.running import BubblewrapSandbox
+
+_LOOKS = 50  # a tenth of a second apart, until the engine has noticed the end of a container
 
 
 class Contained:
@@ -36,6 +39,22 @@ class DockerSandbox(BubblewrapSandbox):
     what = "the container"
     container: Any = None
     container_id = ""
+
+    def _exit(self) -> tuple[int | None, bool]:
+        """See BubblewrapSandbox: here the engine knows, a moment later."""
+        from docker.errors import DockerException
+        from requests.exceptions import RequestException
+
+        for _ in range(_LOOKS):
+            try:
+                self.container.reload()
+            except (DockerException, RequestException):
+                break
+            state = self.container.attrs["State"]
+            if not state["Running"]:
+                return int(state["ExitCode"]), bool(state["OOMKilled"])
+            time.sleep(0.1)
+        return None, False
 
     async def close(self) -> None:
         """See rsi.ports.Sandbox. The container is gone when this returns, cancelled or not it will be."""
