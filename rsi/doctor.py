@@ -101,6 +101,7 @@ async def _sandbox(settings: RunSettings) -> Finding:
 
 
 async def _model(settings: ModelSettings) -> Finding:
+    from rsi.models.served.address import show_url
     from rsi.types import Message, ModelRequest, Sampling
     from rsi.wiring.models import open_model
 
@@ -111,9 +112,16 @@ async def _model(settings: ModelSettings) -> Finding:
         async with open_model(settings) as model:
             completion = await asyncio.wait_for(model.backend.generate(request), 180)
     except (RsiError, TimeoutError) as error:
-        return Finding(
-            "model", False, str(error) or "no answer within 180 s", "rsi model fetch, or choose another --model"
-        )
-    return Finding(
-        "model", True, f"{settings.id} ({model.base_digest[:12]}) loaded and answered {len(completion.text)} characters"
-    )
+        return Finding("model", False, str(error) or "no answer within 180 s", _remedy(settings.id))
+    found = f"{show_url(settings.id)} ({model.base_digest[:12]}) loaded and answered {len(completion.text)} characters"
+    return Finding("model", True, "; ".join([found, *model.notes]))
+
+
+def _remedy(id: str) -> str:
+    """What helps where a model cannot be used; `rsi model fetch` fetches the embedded one alone."""
+    kind = id.partition(":")[0].lower()
+    if kind in ("http", "https"):
+        return "start the server, check the URL, the name after '#' and model.api_key_env, or choose another --model"
+    if kind in ("scripted", "replay"):
+        return f"give a file that {kind}: can read, or choose another --model"
+    return "rsi model fetch, or choose another --model"

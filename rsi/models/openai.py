@@ -1,81 +1,48 @@
 """A model behind an OpenAI-compatible URL: vLLM with all that we need, others with what they offer.
 
-Knows HTTP and that protocol. A server that calls itself vLLM is asked for token ids, for stop strings kept in the text
-and for constrained choices; another is not, for it might refuse the unknown fields. Another would cut stop strings off,
-and with them the end of an answer: it is told none, and its text is cut here.
+Decides what a server's word means: an answer, a full window, a field to go without, a refusal of this one conversation,
+a wrong set-up, or an outage. How to reach, ask and read a server is in `rsi.models.served`.
 """
 
-import asyncio
-import os
-from collections.abc import Sequence
-from itertools import accumulate
-from typing import Any, TypeVar
-
-import httpx
-from pydantic import BaseModel, ValidationError
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
 from rsi.config import ModelSettings
-from rsi.errors import ContextOverflow, InfrastructureError, IntegrityError, UserError
-from rsi.models.stops import through_stop
-from rsi.types import Completion, Message, ModelRequest, ToolCall
+from rsi.errors import ContextOverflow, InfrastructureError, IntegrityError, RequestRefusedError, RsiError, UserError
+from rsi.models.served.abilities import Abilities
+from rsi.models.served.address import HIDDEN, parse_address, read_key, show_url
+from rsi.models.served.answer import UNKNOWN, counts_tokens, fits_prefix, read_completion
+from rsi.models.served.channel import Channel, Reply
+from rsi.models.served.pacing import Once
+from rsi.models.served.refusal import LIMITS, SHOWN, Refusal, find_room, read_refusal
+from rsi.models.served.request import DISPENSABLE, make_body
+from rsi.text import escape
+from rsi.types import Completion, Message, ModelRequest, Sampling, ToolSpec
 
-UNKNOWN = -1  # a token whose id the server did not tell; counted, never trained on
-TRIES = 4
+__all__ = ["PAUSE", "TRIES", "UNKNOWN", "OpenAIModel"]
+
+TRIES = 8  # the waits between them outlive a minute
 PAUSE = 0.5  # seconds before the first retry, doubled each time
-TIMEOUT = httpx.Timeout(300.0, connect=10.0)
-PASSING = {408, 409, 425, 429, 500, 502, 503, 504}
-T = TypeVar("T", bound=BaseModel)
+CHAT = "/chat/completions"
+HOPELESS = 16  # conversations refused, and none ever answered: the set-up is wrong
+REMEMBERED = 10_000  # answers whose text is known by their tokens
+PROBE = ModelRequest(
+    messages=(Message(role="system", content="Be brief."), Message(role="user", content="Say hello.")),
+    sampling=Sampling(temperature=0.9, top_p=0.9, max_new_tokens=16),
+    seed=7,
+)
+PROBE_TOOL = ToolSpec(
+    name="look",
+    description="Looks at a file.",
+    parameters={"type": "object", "properties": {"path": {"type": "string"}}},
+)
+PROBE_CHOICES = ("family=one", "family=two")
 
 
-class _Served(BaseModel):
-    id: str
-    owned_by: str = ""
-
-
-class _Models(BaseModel):
-    data: list[_Served]
-
-
-class _Token(BaseModel):
-    token: str = ""
-    logprob: float
-
-
-class _Logprobs(BaseModel):
-    content: list[_Token] | None = None
-
-
-class _Function(BaseModel):
-    name: str
-    arguments: str = ""
-
-
-class _Call(BaseModel):
-    id: str = ""
-    function: _Function
-
-
-class _Text(BaseModel):
-    content: str | None = None
-    tool_calls: list[_Call] | None = None
-
-
-class _Choice(BaseModel):
-    message: _Text
-    finish_reason: str | None = None
-    logprobs: _Logprobs | None = None
-    token_ids: list[int] | None = None
-
-
-class _Usage(BaseModel):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class _Answer(BaseModel):
-    choices: list[_Choice]
-    prompt_token_ids: list[int] | None = None
-    usage: _Usage = _Usage()
+def _nobody(line: str) -> None:
+    """Where nobody listens."""
 
 
 class OpenAIModel:
@@ -83,158 +50,275 @@ class OpenAIModel:
 
     An adapter is a served model of that name. `policy_version` is the adapter or served name: a URL has no digest.
     Ids that the server does not tell are UNKNOWN. Log-probabilities are the server's; vLLM's are under temperature 1
-    unless it runs with processed ones. Picklable. The key is read from the environment variable `api_key_env` names."""
+    unless it runs with processed ones. Picklable, with what is known of the server. The key is read from the
+    environment variable that `api_key_env` names. Such a model is never trained here, so a chat template that rewrites
+    history costs the token ids of the prompt, and no more."""
 
-    def __init__(self, settings: ModelSettings) -> None:
-        self._settings, self._key_env = settings, settings.api_key_env
-        self._url, _, self._name = settings.id.partition("#")
-        self._client: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
-        self._served: _Served | None = None
+    def __init__(
+        self, settings: ModelSettings, abilities: Abilities | None = None, proved: frozenset[str] = frozenset()
+    ) -> None:
+        self._settings, self._shown = settings, show_url(settings.id.partition("#")[0])
+        self._abilities, self._proved = abilities, proved  # names that were asked and have answered
+        self._served = ""
+        self._accepted: set[str] = set()  # fields of requests that were answered
+        self._answered, self._refused = False, 0  # of conversations, not probes
+        self._sampled: dict[int, str] = {}  # texts by their tokens
+        self.say: Callable[[str], None] = _nobody
 
-    def __reduce__(self) -> tuple[type["OpenAIModel"], tuple[ModelSettings]]:
-        return OpenAIModel, (self._settings,)
+    def __reduce__(self) -> tuple[type["OpenAIModel"], tuple[ModelSettings, Abilities | None, frozenset[str]]]:
+        return OpenAIModel, (self._settings, self._abilities, self._proved)
+
+    @cached_property
+    def _channel(self) -> Channel:
+        return Channel(parse_address(self._settings.id), self._settings.api_key_env, PAUSE, TRIES, self._tell)
+
+    @cached_property
+    def _tell(self) -> Once:
+        return Once(lambda line: self.say(line))
+
+    async def learn(self) -> tuple[str, ...]:
+        """Ask the server for what it can do. Returns a line for each thing that it cannot. UserError, before anything
+        is asked, for a key or proxy that cannot be used, and where the server refuses all that a request may be."""
+        self._channel.open()
+        name = await self._find()
+        first = await self._ask(PROBE, name)
+        completion = read_completion(first, name, PROBE, self._shown)
+        found = replace(
+            self._known,
+            logprobs=bool(completion.logprobs),
+            token_ids=UNKNOWN not in completion.token_ids,
+            usage=counts_tokens(first),
+            seeds=(await self._try(PROBE, name)) in (None, completion.text),
+            choices=self._known.vllm,
+        )
+        self._abilities = found
+        if await self._try(PROBE.model_copy(update={"tools": (PROBE_TOOL,)}), name) is None:
+            self._abilities = self._known.without(["tools"])
+        if found.vllm:
+            chosen = await self._try(PROBE.model_copy(update={"choices": PROBE_CHOICES}), name)
+            self._abilities = replace(self._known, choices=chosen in PROBE_CHOICES)
+        return self._known.notes(self._shown)
 
     async def generate(self, request: ModelRequest) -> Completion:
-        served = self._served = self._served or await self._find()
-        name = request.adapter or served.id
-        body = _body(request, name, vllm=served.owned_by == "vllm")
-        answer = self._parse(_Answer, await self._send("POST", "/chat/completions", body))
-        if not answer.choices:
-            raise InfrastructureError(f"{self._url}: the server answered without a choice")
-        completion = _completion(answer, name, request.stop)
-        if completion.tool_calls and not request.tools:
-            raise InfrastructureError(f"{self._url}: the server answered with a tool call that was not offered")
-        if request.choices and completion.text not in request.choices:
-            raise UserError(f"{self._url}: the server ignores choices (structured_outputs); serve the model with vLLM")
-        if completion.prompt_ids[: len(request.prefix_ids)] != request.prefix_ids:
-            raise IntegrityError(
-                f"{self._url}: the chat template breaks the conversation's prefix of sampled token ids"
-            )
-        return completion
+        name = request.adapter or await self._find()
+        if request.tools and "tools" in self._known.lacks:
+            raise UserError(f'{self._shown}: takes no native tools; set \'rsi.protocol\' to "text" or "repl"')
+        try:
+            answer = await self._ask(request, name)
+        except RequestRefusedError as refused:
+            self._refused += 1
+            if not self._answered and self._refused >= HOPELESS:
+                raise UserError(f"{refused}; {self._refused} conversations were refused and none answered") from None
+            raise
+        completion = read_completion(answer, name, request, self._shown)
+        self._answered = True
+        return self._continued(request, completion)
 
     async def close(self) -> None:
-        held, self._client = self._client, None
-        if held is not None and held[0] is asyncio.get_running_loop():
-            await held[1].aclose()
+        if "_channel" in self.__dict__:
+            await self._channel.close()
 
-    async def _find(self) -> _Served:
-        """The served model: the one named after "#", else the first."""
-        models = self._parse(_Models, await self._send("GET", "/models", None)).data
-        for served in models:
-            if not self._name or served.id == self._name:
-                return served
-        names = ", ".join(served.id for served in models) or "none"
-        raise UserError(f"{self._url}: serves no model '{self._name}' (it has: {names}); name one after '#'")
+    @property
+    def _known(self) -> Abilities:
+        return self._abilities or Abilities()
 
-    async def _send(self, method: str, path: str, body: dict[str, Any] | None) -> httpx.Response:
-        """Tries again where the fault may pass, TRIES times in all; then InfrastructureError."""
-        reason, headers = "", self._headers()
-        for attempt in range(TRIES):
-            if attempt:
-                await asyncio.sleep(PAUSE * 2 ** (attempt - 1))
-            try:
-                response = await self._http().request(method, self._url.rstrip("/") + path, json=body, headers=headers)
-            except httpx.InvalidURL:
-                raise UserError(f"model: '{self._url}' is not a URL; give http(s)://host:port/v1") from None
-            except httpx.TransportError as error:
-                reason = str(error) or type(error).__name__
-                continue
-            if response.status_code not in PASSING:
-                return self._checked(response)
-            reason = f"status {response.status_code}"
-        raise InfrastructureError(f"{self._url}: no answer after {TRIES} tries ({reason})")
+    def _continued(self, request: ModelRequest, completion: Completion) -> Completion:
+        """With prompt ids that continue the conversation, or with none. IntegrityError where the messages do not hold
+        what was sampled, which no template has to answer for."""
+        if UNKNOWN not in completion.prompt_ids and not fits_prefix(completion, request.prefix_ids):
+            said = self._sampled.get(hash(request.prefix_ids))
+            last = [message.content for message in request.messages if message.role == "assistant"]
+            if said is not None and last and said != last[-1]:
+                raise IntegrityError(
+                    f"{self._shown}: the messages break the conversation's prefix: they do not hold what was sampled"
+                )
+            self._tell(
+                f"model: {self._shown}: its chat template rewrites earlier turns, so prompts are counted and their "
+                "token ids left out; nothing is trained on them"
+            )
+            completion = completion.model_copy(update={"prompt_ids": (UNKNOWN,) * len(completion.prompt_ids)})
+        if len(self._sampled) >= REMEMBERED:
+            self._sampled.pop(next(iter(self._sampled)))
+        self._sampled[hash(completion.prompt_ids + completion.token_ids)] = completion.text
+        return completion
 
-    def _checked(self, response: httpx.Response) -> httpx.Response:
-        code, text = response.status_code, response.text[:2000]
-        if code == 200:
-            return response
-        if code in (401, 403):
-            key = f"the key in ${self._key_env}" if self._key_env else "a request without key; set model.api_key_env"
-            raise UserError(f"{self._url}: refused {key} (status {code})")
-        if code == 404:
-            raise UserError(f"{self._url}: no such path, model or adapter there (status 404); check the URL and names")
-        if "context_length_exceeded" in text or "maximum context length" in text or "max_model_len" in text:
-            raise ContextOverflow(f"{self._url}: the prompt exceeds the served model's window")
-        raise UserError(f"{self._url}: refused the request (status {code}): {' '.join(text.split())[:200]}")
+    async def _find(self) -> str:
+        """The served model's name: the one after "#", else the first."""
+        if self._served:
+            return self._served
+        address = parse_address(self._settings.id)
+        reply = await self._channel.exchange("GET", "/models", None)
+        if not reply.ok and address.model and reply.status not in (401, 403):  # not every server has a list
+            self._served = address.model
+            return self._served
+        if not reply.ok:
+            raise self._set_up(reply)
+        listed = reply.data.get("data")
+        models = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else None
+        if models is None:
+            raise InfrastructureError(f"{self._shown}: the answer is not the OpenAI protocol's (at 'data')")
+        for model in models:
+            if isinstance(model.get("id"), str) and address.model in ("", model["id"]):
+                if self._abilities is None:
+                    self._abilities = Abilities(vllm=model.get("owned_by") == "vllm")
+                self._served = model["id"]
+                return self._served
+        names = escape(", ".join(str(model.get("id")) for model in models)[:SHOWN]) or "none"
+        raise UserError(f"{self._shown}: serves no model '{address.model}' (it has: {names}); name one after '#'")
 
-    def _parse(self, kind: type[T], response: httpx.Response) -> T:
+    async def _ask(self, request: ModelRequest, name: str) -> dict[str, Any]:
+        """The server's answer, adapted to what it takes. Raises what its refusal means."""
+        abilities, limit = self._known, request.sampling.max_new_tokens
+        while True:
+            body = make_body(request, name, abilities, limit)
+            reply = await self._channel.exchange("POST", CHAT, body)
+            if reply.ok:
+                return self._noted(reply, body, abilities)
+            refusal = read_refusal(reply.status, reply.data, reply.text, frozenset(body))
+            if refusal.full:
+                return await self._ask_shorter(request, name, abilities, refusal)
+            narrower = abilities.without(self._unknown(reply, refusal, body))
+            if narrower == abilities:
+                break
+            abilities = narrower
+        if reply.status in (400, 422) and not self._proved:
+            found = await self._eliminate(request, name)
+            if found is not None and found != self._known:
+                self._abilities = found
+                return await self._ask(request, name)
+        raise await self._meaning(reply, name)
+
+    def _unknown(self, reply: Reply, refusal: Refusal, body: dict[str, Any]) -> set[str]:
+        """Fields that the server names and never took: it is asked once more without them."""
+        if reply.status not in (400, 422):
+            return set()
+        named = (refusal.fields - self._accepted) & (DISPENSABLE | set(LIMITS))
+        return {field for field in named if field in body}
+
+    def _noted(self, reply: Reply, body: dict[str, Any], abilities: Abilities) -> dict[str, Any]:
+        self._accepted |= body.keys()
+        self._proved |= {body["model"]}
+        lost = abilities.lacks - self._known.lacks
+        if lost or abilities.system != self._known.system:
+            self._abilities = replace(self._known, lacks=self._known.lacks | lost, system=abilities.system)
+            for line in self._known.notes(self._shown):
+                if any(f"'{field}'" in line for field in lost):
+                    self._tell(line)
+        answer: dict[str, Any] = reply.data
+        return answer
+
+    async def _ask_shorter(
+        self, request: ModelRequest, name: str, abilities: Abilities, refusal: Refusal
+    ) -> dict[str, Any]:
+        """Ask for as many tokens as fit behind the prompt. ContextOverflow where none does."""
+        asked = request.sampling.max_new_tokens
+        full = ContextOverflow(f"{self._shown}: the prompt exceeds the served model's window")
+        room = find_room(refusal, asked)
+        if room == 0 or not any(field in make_body(request, name, abilities, 1) for field in LIMITS):
+            raise full
+        if room is not None and (answer := await self._offer(request, name, abilities, room)):
+            return answer
+        least = await self._offer(request, name, abilities, 1) if asked > 1 else None
+        if least is None:
+            raise full
+        usage = least.get("usage")
+        prompt = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+        windows = [number - prompt for number in refusal.numbers if number > prompt] if type(prompt) is int else []
+        halves = [asked // 2**n for n in range(1, asked.bit_length())]
+        for limit in [*sorted({room for room in windows if room < asked}, reverse=True), *halves]:
+            if limit > 1 and (answer := await self._offer(request, name, abilities, limit)):
+                return answer
+        return least
+
+    async def _offer(self, request: ModelRequest, name: str, abilities: Abilities, limit: int) -> dict[str, Any] | None:
+        """The answer to the request with `limit` tokens; None where that is too much too."""
+        body = make_body(request, name, abilities, limit)
+        reply = await self._channel.exchange("POST", CHAT, body)
+        if reply.ok:
+            return self._noted(reply, body, abilities)
+        if read_refusal(reply.status, reply.data, reply.text, frozenset(body)).full:
+            return None
+        raise await self._meaning(reply, name)
+
+    async def _eliminate(self, request: ModelRequest, name: str) -> Abilities | None:
+        """What a server takes that refuses a request without naming why: the least first, then field by field. None
+        where it refuses the least too."""
+        known = self._known
+        full = make_body(PROBE, name, known, 1).keys() | make_body(request, name, known, 1).keys()
+        fields = [field for field in sorted(DISPENSABLE) if field in full]
+        bare = replace(known.without(fields), system=False)
+        tried = (bare, bare.without(LIMITS[:1]), bare.without(LIMITS))
+        least: Abilities | None = None
+        for least in tried:
+            if await self._takes(least, name):
+                break
+        else:
+            return None
+        if await self._takes(wider := replace(least, system=known.system), name):
+            least = wider
+        for field in fields:
+            if await self._takes(wider := replace(least, lacks=least.lacks - {field}), name):
+                least = wider
+        return least
+
+    async def _takes(self, abilities: Abilities, name: str) -> bool:
+        body = make_body(PROBE, name, abilities, PROBE.sampling.max_new_tokens)
+        reply = await self._channel.exchange("POST", CHAT, body)
+        if reply.ok:
+            self._accepted |= body.keys()
+            self._proved |= {name}
+        return reply.ok
+
+    async def _try(self, request: ModelRequest, name: str) -> str | None:
+        """The text that a request gets, None where it gets none."""
+        body = make_body(request, name, self._known, request.sampling.max_new_tokens)
         try:
-            return kind.model_validate_json(response.content)
-        except ValidationError as error:
-            where = ".".join(str(part) for part in error.errors()[0]["loc"])
-            raise InfrastructureError(f"{self._url}: the answer is not the OpenAI protocol's (at '{where}')") from None
+            reply = await self._channel.exchange("POST", CHAT, body, tries=2)
+            if not reply.ok:
+                return None
+            self._accepted |= body.keys()
+            return read_completion(reply.data, name, request, self._shown).text
+        except (InfrastructureError, RequestRefusedError):
+            return None
 
-    def _headers(self) -> dict[str, str]:
-        if self._key_env is None:
-            return {}
-        key = os.environ.get(self._key_env)
-        if not key:
-            raise UserError(f"model: environment variable {self._key_env} (model.api_key_env) is not set; export it")
-        return {"Authorization": f"Bearer {key}"}
+    async def _meaning(self, reply: Reply, name: str) -> RsiError:
+        """What a refusal is: of a server that has answered nothing yet, a wrong set-up. Of one that has, its own change
+        (a key revoked, a model unloaded), or, where it still answers another request, this conversation's end."""
+        if not self._proved or name not in self._proved:
+            return self._set_up(reply)
+        if not (400 <= reply.status < 500) or reply.status in (401, 402, 404, 410):
+            return InfrastructureError(f"{self._set_up(reply)}; it answered before")
+        if reply.status == 403 and not self._moderated(reply):
+            return InfrastructureError(f"{self._set_up(reply)}; it answered before")
+        try:
+            body = make_body(PROBE, name, self._known, PROBE.sampling.max_new_tokens)
+            probed = (await self._channel.exchange("POST", CHAT, body)).ok
+        except InfrastructureError:
+            probed = False
+        said = f"status {reply.status}: {self._words(reply)}"
+        if probed:
+            return RequestRefusedError(f"{self._shown}: refused this conversation, and no other ({said})")
+        return InfrastructureError(f"{self._shown}: refuses all requests now, and answered before ({said})")
 
-    def _http(self) -> httpx.AsyncClient:
-        loop = asyncio.get_running_loop()
-        if self._client is None or self._client[0] is not loop:
-            limits = httpx.Limits(max_connections=256)
-            self._client = (loop, httpx.AsyncClient(timeout=TIMEOUT, limits=limits))
-        return self._client[1]
+    def _set_up(self, reply: Reply) -> UserError:
+        code, variable = reply.status, self._settings.api_key_env
+        if code in (401, 403):
+            key = f"the key in ${variable}" if variable else "a request without key; set model.api_key_env"
+            return UserError(f"{self._shown}: refused {key} (status {code})")
+        if code in (404, 410):
+            return UserError(
+                f"{self._shown}: no such path, model or adapter there (status {code}); check the URL and names"
+            )
+        if 300 <= code < 400:
+            return UserError(f"{self._shown}: sends on to {reply.place} (status {code}); give the URL that answers")
+        return UserError(f"{self._shown}: refused the request (status {code}): {self._words(reply)}")
 
+    def _moderated(self, reply: Reply) -> bool:
+        words = self._words(reply).lower()
+        return any(word in words for word in ("moderat", "flagged", "content", "policy", "safety"))
 
-def _body(request: ModelRequest, name: str, vllm: bool) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "model": name,
-        "messages": [_message(message) for message in request.messages],
-        "temperature": request.sampling.temperature,
-        "top_p": request.sampling.top_p,
-        "max_tokens": request.sampling.max_new_tokens,
-        "seed": request.seed % 2**31,  # servers differ in how much they take
-        "logprobs": True,
-    }
-    if request.tools:
-        tools = [{"type": "function", "function": tool.model_dump()} for tool in request.tools]
-        body |= {"tools": tools, "tool_choice": "auto"}
-    if vllm:
-        if request.stop:
-            body["stop"] = list(request.stop)
-        body |= {"return_token_ids": True, "include_stop_str_in_output": True}
-        if request.choices:
-            body["structured_outputs"] = {"choice": list(request.choices)}
-    return body
-
-
-def _message(message: Message) -> dict[str, Any]:
-    plain: dict[str, Any] = message.model_dump(exclude={"tool_calls"})
-    if message.tool_calls:
-        plain["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.tool_calls
-        ]
-    return plain
-
-
-def _completion(answer: _Answer, name: str, stop: Sequence[str]) -> Completion:
-    choice = answer.choices[0]
-    calls = choice.message.tool_calls or []
-    said, tokens = choice.message.content or "", (choice.logprobs and choice.logprobs.content) or []
-    text = said if choice.token_ids is not None else through_stop(said, stop)
-    if text != said:
-        ends = accumulate(len(token.token) for token in tokens)
-        tokens = tokens[: 1 + sum(end < len(text) for end in ends)]
-    ids = choice.token_ids if choice.token_ids is not None else [UNKNOWN] * len(tokens)
-    if tokens and len(ids) != len(tokens):
-        raise InfrastructureError(f"the server gave {len(ids)} token ids but {len(tokens)} log-probabilities")
-    if calls and not ids:  # a server need not tell the tokens of a call: counted, so that budgets hold
-        ids = [UNKNOWN] * answer.usage.completion_tokens
-    prompt = answer.prompt_token_ids
-    return Completion(
-        text=text,
-        prompt_ids=tuple(prompt) if prompt is not None else (UNKNOWN,) * answer.usage.prompt_tokens,
-        token_ids=tuple(ids),
-        logprobs=tuple(token.logprob for token in tokens),
-        policy_version=name,
-        finish="length" if choice.finish_reason == "length" and text == said else "stop",
-        tool_calls=tuple(
-            ToolCall(id=call.id or f"call_{at}", name=call.function.name, arguments=call.function.arguments)
-            for at, call in enumerate(calls)
-        ),
-    )
+    def _words(self, reply: Reply) -> str:
+        """What the server says, on one line, without the key."""
+        words, key = read_refusal(reply.status, reply.data, reply.text, frozenset()).words, None
+        key = read_key(self._settings.api_key_env)
+        return escape(" ".join((words.replace(key, HIDDEN) if key else words).split())[:SHOWN])

@@ -22,24 +22,31 @@ from rsi.wiring.paths import adapters
 
 @dataclass(frozen=True)
 class OpenModel:
-    """`folder` is None for what cannot be trained. Inside `absent()` the engine is unloaded and its memory free."""
+    """`folder` is None for what cannot be trained. Inside `absent()` the engine is unloaded and its memory free.
+    `notes`: a line for each thing that a server cannot do."""
 
     backend: ModelBackend
     base_digest: str
     folder: Path | None
     absent: Callable[[], AbstractAsyncContextManager[None]]
+    notes: tuple[str, ...] = ()
+
+
+def keep_quiet(line: str) -> None:
+    """For those who show nothing."""
 
 
 @asynccontextmanager
-async def open_model(settings: ModelSettings) -> AsyncIterator[OpenModel]:
-    """Open `settings.id`. UserError where it is not there or its credentials are missing."""
+async def open_model(settings: ModelSettings, say: Callable[[str], None] = keep_quiet) -> AsyncIterator[OpenModel]:
+    """Open `settings.id`. UserError where it is not there or its credentials are missing. A server is asked for what it
+    can do; `say` is told what comes up later."""
     kind, _, rest = settings.id.partition(":")
     if kind in ("scripted", "replay", "http", "https"):
-        backend, base_digest = _light(settings, kind, Path(rest))
+        backend, base_digest, notes = await _open_light(settings, kind, Path(rest), say)
         if settings.record is not None:
             backend = RecordingModel(backend, Path(settings.record))
         try:
-            yield OpenModel(backend, base_digest, None, _stays)
+            yield OpenModel(backend, base_digest, None, _stays, notes)
         finally:
             await backend.close()
         return
@@ -64,16 +71,24 @@ def fetch_embedded(settings: ModelSettings, say: Callable[[str], None]) -> None:
             process.submit(fetch, home()).result()
 
 
-def _light(settings: ModelSettings, kind: str, rest: Path) -> tuple[ModelBackend, str]:
-    """A backend without a process of its own, and the digest that stands for its weights."""
+async def _open_light(
+    settings: ModelSettings, kind: str, rest: Path, say: Callable[[str], None]
+) -> tuple[ModelBackend, str, tuple[str, ...]]:
+    """A backend without a process of its own, the digest that stands for its weights, and what it cannot do."""
     if kind == "scripted":
         table = load_table(rest)
-        return ScriptedModel(table), table.digest
+        return ScriptedModel(table), table.digest, ()
     if kind == "replay":
-        return ReplayModel(rest), digest_file(rest)[:32]
+        return ReplayModel(rest), digest_file(rest)[:32], ()
     from rsi.models.openai import OpenAIModel
 
-    return OpenAIModel(settings), digest(["url", settings.id])
+    model = OpenAIModel(settings)
+    model.say = say
+    try:
+        return model, digest(["url", settings.id]), await model.learn()
+    except BaseException:
+        await model.close()
+        raise
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from rsi.config import ModelSettings, RunSettings
 from rsi.errors import UserError
 from rsi.generation import Cycle
 from rsi.hcp.document import Document
+from rsi.models.served.address import show_url
 from rsi.registry.champions import Champions
 from rsi.registry.engine import open_database
 from rsi.registry.lease import acquire
@@ -18,7 +19,7 @@ from rsi.wiring.ledger import hold, key_of
 from rsi.wiring.models import OpenModel, open_model
 from rsi.wiring.parts import Books, Progress, make_executor, parts
 
-Opener = Callable[[ModelSettings], AbstractAsyncContextManager[OpenModel]]
+Opener = Callable[[ModelSettings, Say], AbstractAsyncContextManager[OpenModel]]
 
 
 def no_progress(purpose: str, done: int, total: int) -> None:
@@ -47,12 +48,14 @@ async def open_run(
         if (champion := Champions(database).current(settings.lineage)) is not None:
             check_adapters(champion)
         async with AsyncExitStack() as resources:
-            model = await resources.enter_async_context(opener(settings.model))
+            model = await resources.enter_async_context(opener(settings.model, say))
+            for note in model.notes:
+                say(note)
             executor = make_executor(inputs.place, model)
             resources.push_async_callback(executor.close)
             start(settings, model, inputs.document, Champions(database, lease, key))
             if model.folder is None and settings.update.steps:
-                say(f"model '{settings.model.id}' cannot be trained: the harness alone is searched")
+                say(f"model '{show_url(settings.model.id)}' cannot be trained: the harness alone is searched")
             yield Cycle(settings, parts(inputs, Books(database, lease, key), model, executor, say, progress))
 
 
@@ -76,6 +79,6 @@ def start(settings: RunSettings, model: OpenModel, document: Document, champions
         )
     elif champion.pair.base != model.base_digest:
         raise UserError(
-            f"lineage '{settings.lineage}' stands on base {champion.pair.base[:12]}, model '{settings.model.id}' is "
-            f"{model.base_digest[:12]}; use that model, or another lineage"
+            f"lineage '{settings.lineage}' stands on base {champion.pair.base[:12]}, model "
+            f"'{show_url(settings.model.id)}' is {model.base_digest[:12]}; use that model, or another lineage"
         )

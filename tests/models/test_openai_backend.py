@@ -8,7 +8,7 @@ from openai_server import serving
 
 import rsi.models.openai
 from rsi.config import ModelSettings
-from rsi.errors import ContextOverflow, InfrastructureError, UserError
+from rsi.errors import ContextOverflow, InfrastructureError, RequestRefusedError, UserError
 from rsi.models.openai import TRIES, UNKNOWN, OpenAIModel
 from rsi.models.scripted import ScriptedModel, Table
 from rsi.types import Message, Sampling, ToolCall, ToolSpec
@@ -46,8 +46,14 @@ async def test_passing_faults_are_retried_within_a_bound():
             await model.generate(ask())
         assert len(server.statuses) == 1
         server.statuses = [400]
-        with pytest.raises(UserError, match="status 400"):
+        with pytest.raises(RequestRefusedError, match="status 400"):
             await model.generate(ask())
+        server.statuses = [400] * 2
+        with pytest.raises(InfrastructureError, match="refuses all requests now"):
+            await model.generate(ask())
+        server.statuses = [400]
+        with pytest.raises(UserError, match="status 400"):
+            await OpenAIModel(ModelSettings(id=server.url)).generate(ask())
 
 
 async def test_a_server_that_is_not_there():
@@ -67,8 +73,8 @@ async def test_another_server_is_sent_no_field_of_vllm():
         assert server.bodies[-2].keys().isdisjoint({"return_token_ids", "include_stop_str_in_output", "stop"})
         assert set(answer.token_ids) == set(answer.prompt_ids) == {UNKNOWN}
         assert len(answer.token_ids) == len(answer.logprobs) == 3
-        with pytest.raises(UserError, match="ignores choices"):
-            await model.generate(ask(choices=COLOURS[1:]))
+        said = await model.generate(ask(choices=COLOURS[1:]))
+        assert said.text == "red", "a text that is no choice is the proposer's to refuse"
 
 
 async def test_names_choose_model_and_adapter():
