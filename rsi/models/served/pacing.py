@@ -34,7 +34,7 @@ def _until(text: str) -> float:
 
 def choose_pause(base: float, tried: int, told: float | None) -> float:
     """Seconds before the next try: doubled with each, at least what the server `told`, within the bound, spread."""
-    pause = base * 2 ** min(tried - 1, 10)
+    pause = base * 2.0 ** min(tried - 1, 10)
     return min(max(pause, told or 0.0), MOST_WAIT) * (1 + SPREAD * random.random())
 
 
