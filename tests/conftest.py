@@ -9,7 +9,7 @@ import pytest
 def esbuild(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiler's binary: the machine's, else one that npm installs into a temporary folder."""
     from rsi.errors import UserError
-    from rsi.verify.ui.driver import BROWSER
+    from rsi.verify.ui.inside.browser import BROWSER
     from rsi.wiring.browser import fetch_esbuild, find_esbuild
 
     if not Path(BROWSER).is_file():

@@ -12,7 +12,7 @@ from rsi.errors import UserError
 from rsi.sandbox.bubblewrap import Bubblewrap
 from rsi.sandbox.host import DataLimits
 from rsi.types import UiCheck
-from rsi.verify.ui.driver import BROWSER
+from rsi.verify.ui.inside.browser import BROWSER
 from rsi.verify.ui.verifier import UiJudge
 
 # Chromium reserves terabytes of address space. It takes 0.3 GB of own data in its largest process, and 0.2 GB of memory

@@ -13,7 +13,7 @@ SECRET = "zq-4417-vault"
 CHECK = UiCheck(
     steps=(UiStep(do="click", at="#up"), UiStep(do="read", at="#n", expected="4")), sent=("Ada",), no_ai=(SECRET,)
 )
-GOOD = {"widest": 300, "seen": (True, "4"), "to_model": ('{"name":"Ada"}',), "requests": (), "errors": 0}
+GOOD = {"leftmost": 0, "widest": 300, "seen": (True, "4"), "to_model": ('{"name":"Ada"}',), "requests": (), "errors": 0}
 
 
 def told(**changed: object) -> str:

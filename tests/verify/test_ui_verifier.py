@@ -11,7 +11,7 @@ from rsi.ports import ExecResult
 from rsi.sandbox.bubblewrap import Bubblewrap
 from rsi.types.ui import UiCheck, UiStep
 from rsi.verify.ui.drive import Observed, View
-from rsi.verify.ui.driver import UP
+from rsi.verify.ui.inside.main import UP
 from rsi.verify.ui.verifier import UiJudge, code_of
 from rsi.wiring.browser import LIMITS
 
@@ -96,8 +96,8 @@ async def test_a_browser_that_does_not_start_is_no_fault_of_the_answer() -> None
 
 
 async def test_runs_ahead_are_kept_for_the_same_answer_alone() -> None:
-    view = View(width=360, widest=1, seen=(), to_model=(), requests=(), errors=0)
-    good = NoBrowser(f"{UP}\n" + Observed(nonce="NONCE", runs=((view,),) * 3).model_dump_json())
+    view = View(width=360, leftmost=0, widest=1, seen=(), to_model=(), requests=(), errors=0)
+    good = NoBrowser(f"{UP}\n" + Observed(nonce="NONCE", runs=((view,),) * 3, asked=()).model_dump_json())
     good.result = replace(good.result, exit_code=0)
     judge = UiJudge(good, b"", times=3)
     told = [await judge.problem(CHECK, FORM) for _ in range(3)]

@@ -9,7 +9,7 @@ from rsi.errors import InfrastructureError
 from rsi.ports import ExecResult, SandboxProvider
 from rsi.text import parse_json
 from rsi.types.record import Record
-from rsi.verify.ui.driver import UP
+from rsi.verify.ui.inside.main import UP
 
 WIDTHS = (360, 1024)  # pixels
 COMPILE_SECONDS, START_SECONDS = 10.0, 40.0
@@ -24,7 +24,16 @@ _ENTRY = (
     "const host = { state: {}, toModel: (fields) => globalThis.__toModel(JSON.stringify(fields)) };\n"
     'mount(document.getElementById("root"), host);\n'
 )
-_PAGE = '<!doctype html><meta charset="utf-8"><body><div id="root"></div><script src="page.js"></script></body>'
+# Animations end at once, from their start; a blinking caret is no text; scrolling takes no time.
+_STEADY = (
+    "*,*::before,*::after{transition-duration:1ms!important;transition-delay:0s!important;"
+    "animation-duration:1ms!important;animation-delay:0s!important;animation-iteration-count:1!important;"
+    "caret-color:transparent!important;scroll-behavior:auto!important}"
+)
+_PAGE = (
+    f'<!doctype html><meta charset="utf-8"><style>{_STEADY}</style><body><div id="root"></div>'
+    '<script src="page.js"></script></body>'
+)
 _COMPILE = (
     "chmod +x esbuild && ./esbuild entry.tsx --bundle --format=iife --outfile=page.js --jsx-factory=h "
     '--log-level=error --banner:js="$(cat h.js)"'
@@ -35,6 +44,7 @@ class View(Record):
     """One width. `seen` has one entry a step: text or None for a read, else whether the target could be used."""
 
     width: int
+    leftmost: int
     widest: int
     seen: tuple[str | bool | None, ...]
     to_model: tuple[str, ...]
@@ -48,6 +58,7 @@ Views = tuple[View, ...]  # of one run, one a width
 class Observed(Record):
     nonce: str
     runs: tuple[Views, ...]
+    asked: tuple[str, ...]  # of the network, in all runs together
 
 
 async def drive(
@@ -68,12 +79,18 @@ async def drive(
         nonce = secrets.token_hex(16)
         seconds = DRIVE_SECONDS * times
         job = {"nonce": nonce, "widths": WIDTHS, "steps": [dict(step) for step in steps], "times": times}
-        driver = Path(__file__).with_name("driver.py").read_bytes()
-        await sandbox.put({"job.json": json.dumps({**job, "seconds": seconds}).encode(), "driver.py": driver})
-        ran = await sandbox.exec("HOME=/tmp python3 -I driver.py", START_SECONDS + seconds, REPORT)
+        await sandbox.put({"job.json": json.dumps({**job, "seconds": seconds}).encode(), **_driver()})
+        ran = await sandbox.exec("HOME=/tmp python3 -I driver", START_SECONDS + seconds, REPORT)
     finally:
         await sandbox.close()
     return _observed(ran, nonce)
+
+
+def _driver() -> dict[str, bytes]:
+    """The room rsi.verify.ui.inside and what starts it, as a folder that Python runs."""
+    room = Path(__file__).with_name("inside")
+    files = {f"driver/rsi/verify/ui/inside/{path.name}": path.read_bytes() for path in room.glob("*.py")}
+    return {"driver/__main__.py": b"from rsi.verify.ui.inside.main import main\n\nmain()\n", **files}
 
 
 def _observed(ran: ExecResult, nonce: str) -> tuple[Views, ...] | str:
@@ -86,4 +103,10 @@ def _observed(ran: ExecResult, nonce: str) -> tuple[Views, ...] | str:
         observed = Observed.model_validate(parse_json(report))
     except ValueError:  # pydantic's errors are such too
         return "could not be driven: the driver's report is malformed"
-    return observed.runs if secrets.compare_digest(observed.nonce, nonce) else "the driver's report is forged"
+    if not secrets.compare_digest(observed.nonce, nonce):
+        return "the driver's report is forged"
+    return tuple(tuple(_with_asked(view, observed.asked) for view in views) for views in observed.runs)
+
+
+def _with_asked(view: View, asked: tuple[str, ...]) -> View:
+    return view.model_copy(update={"requests": (*view.requests, *asked)})

@@ -29,6 +29,8 @@ def _view_problem(check: UiCheck, view: View) -> str:
     for step, seen in zip(check.steps, view.seen, strict=True):
         if seen != (step.expected if step.do == "read" else True):
             return f"controls: {_told(step, seen)}"
+    if view.leftmost < 0:
+        return f"overflow: the page begins {-view.leftmost} px left of its edge"
     if view.widest > view.width:
         return f"overflow: the page is {view.widest} px wide"
     if view.requests:
