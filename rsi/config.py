@@ -65,7 +65,7 @@ class RolloutSettings(Settings):
     workers: int = Field(2, ge=1, le=1024)
     concurrency: int = Field(48, ge=1, le=10_000)  # episodes in flight, over all workers
     retries: int = Field(2, ge=0, le=100)  # of infrastructure failures, per attempt
-    max_lost: float = Field(0.2, ge=0, lt=1)  # share of a stage's attempts; beyond it, and a few, the run stops
+    max_lost: float = Field(0.3, ge=0, lt=1)  # share of a stage's attempts; beyond it, and a few, the run stops
 
 
 class DiscoverySettings(Settings):

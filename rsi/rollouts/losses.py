@@ -14,7 +14,7 @@ from rsi.ports import Store
 from rsi.types import Attempt
 
 FEW = 3  # lost attempts that are no outage, as long as another was played
-ROW = 16  # lost attempts on end after which the rest is not tried (at least as many as are played at once)
+ROW = 24  # lost attempts on end after which the rest is not tried (at least half of those that are played at once)
 SHOWN = 300  # characters of a reason
 PART = re.compile(r".*?/gen\d+/[^/]+(/[^/]+)?")  # of a purpose: the edits' trials are one part, the selection another
 
@@ -44,11 +44,11 @@ class _Part:
 
 class Losses:
     """Counts the attempts of a run. There is an outage where a part of a stage (its screening, its edits' trials, the
-    look) lost all that it asked for, or more than FEW attempts and more than `share` of them, or as many on end as are
-    played `at_once` (at least ROW). Without a share there is none."""
+    look) lost all that it asked for, or more than FEW attempts and more than `share` of them, or half as many on end as
+    are played `at_once` (at least ROW). Without a share there is none."""
 
     def __init__(self, share: float | None = None, at_once: int = 1) -> None:
-        self._share, self._row = share, max(ROW, at_once)
+        self._share, self._row = share, max(ROW, at_once // 2)
         self._parts: dict[str, _Part] = {}
 
     def counted(self, store: Store, purpose: str) -> "CountedStore":

@@ -17,7 +17,7 @@ import pytest
 
 from flows import prepare_environment, server
 from rsi.config import RunSettings
-from rsi.errors import LeaseHeld, ReviewPending, UserError
+from rsi.errors import LeaseHeld, OutageError, ReviewPending, UserError
 
 pytestmark = [
     pytest.mark.slow,
@@ -110,7 +110,10 @@ def test_what_is_owed_runs_stage_by_stage_and_is_recorded(home):
     assert ("lab to generation 3", "COMPLETED") in query(home, "select name, state_type from flow_run")
 
 
-@pytest.mark.parametrize("error", [UserError("bank.toml: 'tasks': is missing"), ValueError("a fault")], ids=repr)
+ERRORS = [UserError("bank.toml: 'tasks': is missing"), OutageError("7 of 32 attempts were lost"), ValueError("a fault")]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_the_first_failure_comes_out_as_itself_and_quietly(home, error, capfd):
     from flows.generation import run_generations
 

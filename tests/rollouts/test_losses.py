@@ -114,7 +114,7 @@ class Shelf:
 @given(st.lists(st.booleans(), min_size=1, max_size=80), st.sampled_from([0.0, 0.1, 0.2, 0.5]))
 def test_whatever_the_order_many_lost_are_an_outage_and_few_are_not(lost, share):
     attempts = [attempt(n, one) for n, one in enumerate(lost)]
-    counted = Losses(share, at_once=100).counted(Shelf(), attempts[0].spec.purpose)
+    counted = Losses(share, at_once=200).counted(Shelf(), attempts[0].spec.purpose)
     counted.get([a.id for a in attempts])
     out = False
     try:
