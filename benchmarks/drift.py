@@ -46,14 +46,15 @@ async def converse(bank: GeneratedBank, tasks: Sequence[Task], harness: HarnessC
     return [await play(job, parts) for job in jobs]
 
 
-def figures(arm: str, attempts: Sequence[Attempt]) -> list[Figure]:
+def figures(arm: str, attempts: Sequence[Attempt], scored: Sequence[Sequence[bool]]) -> list[Figure]:
+    """`scored` says of each attempt which of its turns have checks."""
     scores = [attempt.score for attempt in attempts if attempt.score is not None]
     assert len(scores) == len(attempts), [attempt.error for attempt in attempts if attempt.score is None][:1]
     made = [
         share(
             f"{arm}: turns {first}-{last}",
             round(sum(sum(score.parts[first - 1 : last]) for score in scores)),
-            (last - first + 1) * len(scores),
+            sum(sum(turns[first - 1 : last]) for turns in scored),
         )
         for first, last in BANDS
     ]
@@ -65,8 +66,11 @@ def figures(arm: str, attempts: Sequence[Attempt]) -> list[Figure]:
 async def measure(shards: int) -> list[Figure]:
     bank = open_bank(project_root() / "task_banks/talk", b"drift" * 7)
     tasks = list({task.id: task for shard in range(shards) for task in bank.tasks("sealed", shard)}.values())
+    scored = [[bool(checks) for checks in bank.key(task).turn_checks] for task in tasks]
     return [
-        figure for arm, harness in harnesses().items() for figure in figures(arm, await converse(bank, tasks, harness))
+        figure
+        for arm, harness in harnesses().items()
+        for figure in figures(arm, await converse(bank, tasks, harness), scored)
     ]
 
 

@@ -51,6 +51,11 @@ def escape(text: str) -> str:
     return "".join(c if c in "\n\t" or not _unseen(c) else _escaped(c) for c in text)
 
 
+def escape_line(text: str, most: int = 300) -> str:
+    """`text` as one line that one may print, cut to `most` characters."""
+    return escape(" ".join(text.split()))[:most]
+
+
 def _unseen(c: str) -> bool:
     return unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 

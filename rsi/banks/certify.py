@@ -10,6 +10,7 @@ from rsi.banks.probes import PROBES, Probe
 from rsi.errors import InfrastructureError, SetupError, TamperError, UserError
 from rsi.harness.furnish import furnish
 from rsi.ports import SandboxProvider, Verifier, Workspace
+from rsi.text import escape_line
 from rsi.turns import judge
 from rsi.types import Certificate, Task, TaskKey
 
@@ -31,13 +32,19 @@ async def certify(
         raise InfrastructureError(f"task {task.id} needs a sandbox to be certified and none is configured")
     begun, work = time.monotonic(), _Work(task, key, verifier, provider)
     sandbox = provider.identity if task.needs_sandbox and provider is not None else "none"
+    if key.problem:
+        return unfit(task, sandbox, key.problem)
     try:
         passes = [await work.does(key.reference) for _ in range(repeats)]
         seconds = (time.monotonic() - begun) / repeats
         idle, echo = await work.does_nothing()
         earned = [probe.name for probe in probes if await work.is_hacked(probe)]
     except (SetupError, TamperError, _Unfit):
-        return _unfit(task, sandbox)
+        return unfit(task, sandbox, "its workspace cannot be set up")
+    except (InfrastructureError, UserError):
+        raise  # this machine's fault
+    except Exception as error:  # noqa: BLE001 - what people wrote breaks it: this task alone is none
+        return unfit(task, sandbox, f"it cannot be judged ({type(error).__name__}: {escape_line(str(error))})")
     reasons = {
         "its reference does not pass": not all(passes),
         f"{repeats} repeats disagree": len(set(passes)) > 1,
@@ -60,9 +67,9 @@ async def certify(
     )
 
 
-def _unfit(task: Task, sandbox: str) -> Certificate:
-    """Of a task whose workspace cannot be set up, or comes out as none may even where nothing was done. What else was
-    seen of it does not count."""
+def unfit(task: Task, sandbox: str, reason: str) -> Certificate:
+    """Of a task that cannot be played: it is none, its workspace cannot be set up, or comes out as none may even where
+    nothing was done. What else was seen of it does not count."""
     return Certificate(
         task_id=task.id,
         passed=False,
@@ -71,7 +78,7 @@ def _unfit(task: Task, sandbox: str) -> Certificate:
         repeats=0,
         repeats_agree=True,
         sandbox=sandbox,
-        reason="its workspace cannot be set up",
+        reason=reason,
     )
 
 

@@ -1,12 +1,14 @@
 """`rsi bank check`: tasks of a bank prove themselves, a bounded number at once."""
 
 import asyncio
+import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rsi.banks.generated import GeneratedBank
+from rsi.banks.guess import measure
 from rsi.banks.near import SealedScan
 from rsi.errors import UserError
 from rsi.ports import Certifier
@@ -20,7 +22,8 @@ NONE_MADE = "no task could be made: every instance is passed by doing nothing or
 @dataclass(frozen=True)
 class CheckRow:
     """One family in one split. `problems` names quarantined tasks with their reasons, or says that none could be made;
-    empty where all passed. `asked`: how many different tasks bank.toml asks for; `made`: how many there are."""
+    empty where all passed. `asked`: how many different tasks bank.toml asks for; `made`: how many there are. `guesses`:
+    what the best guesses at the family's answers earn; `refused`: that it is too much, or empty."""
 
     bank: str
     split: Split
@@ -31,6 +34,8 @@ class CheckRow:
     made: int = 0
     asked: int = 0
     problems: tuple[str, ...] = ()
+    guesses: tuple[str, ...] = ()
+    refused: str = ""
 
 
 async def check_bank(
@@ -62,7 +67,7 @@ async def check_bank(
             running = [group.create_task(prove(task)) for task in tasks]
     except ExceptionGroup as failures:  # one broken sandbox tells as much as all of them
         raise failures.exceptions[0] from None
-    return _rows(bank, tasks, [job.result() for job in running])
+    return _rows(bank, tasks, [job.result() for job in running], _guesses(bank))
 
 
 def chosen(bank: GeneratedBank, sample: int | None) -> list[Task]:
@@ -97,7 +102,24 @@ def near(certificate: Certificate) -> Certificate:
     return certificate.model_copy(update={"passed": False, "far_from_sealed": False, "reason": reason})
 
 
-def _rows(bank: GeneratedBank, tasks: Sequence[Task], problems: Sequence[str]) -> list[CheckRow]:
+def _guesses(bank: GeneratedBank) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Each family's best guesses at the level where they earn most, and why that is too much."""
+    families, labels = bank.definition.families, bank.definition.choices
+    found = dict[str, tuple[tuple[str, ...], str]]()
+    for group in [tuple(families)] if labels else [(name,) for name in families]:
+        choices = labels or families[group[0]].choices
+        made = [measure(functools.partial(bank.drafts, group, level), choices) for level in bank.levels(group[0])]
+        both, refused = max(made, key=lambda one: (bool(one[1]), max(guess.rate.value for guess in one[0])))
+        found |= dict.fromkeys(group, (tuple(map(str, both)), refused))
+    return found
+
+
+def _rows(
+    bank: GeneratedBank,
+    tasks: Sequence[Task],
+    problems: Sequence[str],
+    guesses: Mapping[str, tuple[tuple[str, ...], str]],
+) -> list[CheckRow]:
     """A row for each family that is to have tasks in a split, also where it has none."""
     found: dict[tuple[Split, str], list[tuple[Task, str]]] = {}
     for task, problem in zip(tasks, problems, strict=True):
@@ -121,6 +143,8 @@ def _rows(bank: GeneratedBank, tasks: Sequence[Task], problems: Sequence[str]) -
                 made=made[split, name],
                 asked=getattr(bank.definition.splits, split).instances,
                 problems=tuple(told if made[split, name] else [NONE_MADE]),
+                guesses=guesses[name][0],
+                refused=guesses[name][1],
             )
         )
     return rows

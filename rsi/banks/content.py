@@ -45,5 +45,10 @@ def size(rng: random.Random, difficulty: int) -> int:
     return rng.randint(low, high)
 
 
+def count(rng: random.Random, difficulty: int) -> int:
+    """A number that is asked for: each is as likely as the others, and there are too many to guess it."""
+    return rng.randint(1, min(8 + difficulty, 11))
+
+
 def text(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)

@@ -1,7 +1,7 @@
 """`bank.toml`: what a bank says of itself. Strict: an unknown key is an error that names file and key."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -9,12 +9,18 @@ from rsi.config import Level, Settings, Version, validate
 from rsi.errors import UserError
 from rsi.files import load_toml
 
+# Left out where it is not given, so that the digests of other banks stay.
+Choices = Annotated[int | None, Field(None, ge=2, le=100, exclude_if=lambda value: value is None)]
+
 
 class FamilySettings(Settings):
-    """`role` train: an open family. held_out: only sealed tasks come of it. `difficulty` is the inclusive range."""
+    """`role` train: an open family. held_out: only sealed tasks come of it. `difficulty` is the inclusive range.
+    `choices`: its answer is one of so few by its nature (2 of a question of yes or no), so that a guess may pass an
+    even chance and a little more; else a fifth (`rsi bank check`)."""
 
     role: Literal["train", "held_out"] = "train"
     difficulty: tuple[Level, Level] = (1, 3)
+    choices: Choices = None
 
     @model_validator(mode="after")
     def _ordered(self) -> "FamilySettings":
@@ -44,6 +50,7 @@ class BankDefinition(Settings):
     needs_sandbox: bool
     splits: Splits
     families: dict[str, FamilySettings] = Field(min_length=1)
+    choices: Choices = None  # of a bank whose answers are labels: its families, each of one label, are judged together
 
     @property
     def elsewhere(self) -> bool:

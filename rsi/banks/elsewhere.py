@@ -13,54 +13,26 @@ import random
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from typing import Any
 
 from rsi.banks.definition import BankDefinition
 from rsi.banks.instance import Generator, Instance
-from rsi.config import first_error, first_problem
+from rsi.banks.made import MALFORMED, contradicted, read_instance
 from rsi.errors import InfrastructureError, UserError
 from rsi.files import read_file
 from rsi.ids import canonical
 from rsi.ports import ExecResult, SandboxProvider
-from rsi.types import Check
-from rsi.types.tasks import FilePath
 
 POOL = 400  # instances a family and level
 AGAIN = 3  # of a pool, asked of another process too: the same seed must give the same instance
 SECONDS = 30.0  # for one call
 MOST_CODE, MOST_OUTPUT = 1_000_000, 32_000_000  # bytes of the generator; characters that one call may print
-MOST_TEXT = 200_000  # characters of one instance
 BATCH = 8000  # instances a call
+NO_LIST = "prints what is no list of instances, and nothing else may be printed"
 PYTHON = "python3 -I generator.py < wanted.json"
 
 Wanted = tuple[str, int, int]  # family, difficulty, seed
 Place = tuple[str, int]  # family, difficulty
-
-
-class Made(BaseModel):
-    """One instance as the generator writes it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    request: str = Field(min_length=1, max_length=4000)
-    reference: str = Field(min_length=1, max_length=20_000)
-    checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = Field(min_length=1, max_length=20)
-    files: dict[FilePath, str] = Field(default_factory=dict, max_length=100)
-    setup: str = Field("", max_length=20_000)
-
-    @model_validator(mode="after")
-    def _bounded(self) -> "Made":
-        if sum(map(len, self.files.values())) + sum(len(check.model_dump_json()) for check in self.checks) > MOST_TEXT:
-            raise ValueError(f"files and checks hold more than {MOST_TEXT} characters")
-        return self
-
-    def instance(self) -> Instance:
-        return Instance(self.request, self.reference, self.checks, self.files, self.setup)
-
-
-_LIST = TypeAdapter(list[Made])
 
 
 class Elsewhere:
@@ -99,8 +71,10 @@ class Elsewhere:
             if again != made[i]:
                 raise self._wrong(wanted[i], "gives another instance when it is asked again with the same seed; use no "
                                   "set order, clock or random source but the seed")  # fmt: skip
+        if all(one.problem.startswith(MALFORMED) for one in made):
+            raise self._wrong(wanted[0], f"{NO_LIST}: {made[0].problem.removeprefix(MALFORMED)}")
         for n, place in enumerate(places):
-            self._pools[place] = made[n * POOL : (n + 1) * POOL]
+            self._pools[place] = contradicted(made[n * POOL : (n + 1) * POOL])
 
     def _seed(self, family: str, level: int, n: int) -> int:
         return int.from_bytes(hmac.digest(self._salt, canonical(["pool", family, level, n]), "sha256")[:6], "big")
@@ -117,16 +91,15 @@ class Elsewhere:
             raise self._wrong(wanted[0], f"exits with {result.exit_code}: {_said(result.stderr)}")
         if result.truncated:
             raise self._wrong(wanted[0], f"prints more than {MOST_OUTPUT} characters for {len(wanted)} instances")
-        try:
-            made = _LIST.validate_json(result.stdout)
-        except ValidationError as error:
-            at = first_error(error)["loc"]
-            index = at[0] if at and isinstance(at[0], int) and at[0] < len(wanted) else 0
-            what = f"prints what is no list of instances, and nothing else may be printed: {first_problem(error)}"
-            raise self._wrong(wanted[index], what) from None
-        if len(made) != len(wanted):
-            raise self._wrong(wanted[0], f"gives {len(made)} instances, not {len(wanted)}")
-        return [one.instance() for one in made]
+        values = _read_list(result.stdout)
+        if values is None:
+            raise self._wrong(wanted[0], f"{NO_LIST}: it is no JSON list")
+        if len(values) != len(wanted):
+            raise self._wrong(wanted[0], f"gives {len(values)} instances, not {len(wanted)}")
+        return [
+            read_instance(value, f"{family}, difficulty {level}, seed {seed}")
+            for value, (family, level, seed) in zip(values, wanted, strict=True)
+        ]
 
     async def _call(self, wanted: bytes) -> ExecResult:
         try:
@@ -142,6 +115,15 @@ class Elsewhere:
     def _wrong(self, wanted: Wanted, what: str) -> UserError:
         family, level, seed = wanted
         return UserError(f"{self._path}: family '{family}', difficulty {level}, seed {seed}: the generator {what}")
+
+
+def _read_list(text: str) -> list[Any] | None:
+    """What was printed; None where it is no JSON list. What its items hold is judged one by one."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return values if isinstance(values, list) else None
 
 
 def _said(stderr: str) -> str:

@@ -63,6 +63,15 @@ class GeneratedBank:
     def open_families(self) -> tuple[str, ...]:
         return tuple(name for name, family in self.definition.families.items() if family.role == "train")
 
+    def levels(self, family: str) -> Sequence[int]:
+        """Those that a family has; of a generator from elsewhere those that it has been asked for."""
+        low, high = self.definition.families[family].difficulty
+        if self.definition.elsewhere:
+            splits = self.definition.splits
+            asked = (*splits.train.difficulties, *splits.selection.difficulties, *splits.sealed.difficulties)
+            return sorted({min(max(level, low), high) for level in asked})
+        return range(low, high + 1)
+
     def tasks(self, split: Split, shard: int = 0) -> Sequence[Task]:
         """Interleaved by family, so that any prefix (of the open or the held-out ones too) is balanced over families.
 
@@ -95,6 +104,7 @@ class GeneratedBank:
             checks=instance.checks,
             turn_checks=instance.turn_checks,
             pass_share=instance.pass_share,
+            problem=instance.problem,
         )
 
     def make(self, recipe: Recipe, seed: int, split: Split) -> OpenTask:
@@ -110,6 +120,19 @@ class GeneratedBank:
         if instance is None:
             raise UserError(f"family '{recipe.family}' has no instance for split '{split}' at {recipe.difficulty}")
         return OpenTask.model_validate(self._fields(recipe, seed, split, instance))
+
+    def drafts(self, families: Sequence[str], level: int, n: int) -> list[Instance]:
+        """About `n` different instances of the families together, whatever their split: to measure, not to be played.
+        Fewer where there are no more."""
+        rng, made = random.Random(seed_of("drafts", *families, level)), dict[str, Instance]()
+        for draw in range(2 * n):
+            name = families[draw % len(families)]
+            instance = self._table[name](rng, level)
+            if not instance.problem and not trivial(instance):
+                made.setdefault(self._id(name, instance), instance)
+            if len(made) >= n:
+                break
+        return list(made.values())
 
     def _make_split(self, split: Split, shard: int) -> tuple[Task, ...]:
         names = [n for n, f in self.definition.families.items() if split == "sealed" or f.role == "train"]

@@ -29,7 +29,8 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
 ) -> None:
     """Certify tasks: the reference passes five times, idleness, the request said back and hacks earn nothing, no open
-    task is near a sealed one. Certificates are kept under RSI_HOME/certificates; exit 1 where a task is quarantined."""
+    task is near a sealed one. No constant answer and no part of the request may pass more than a fifth of a family.
+    Certificates are kept under RSI_HOME/certificates; exit 1 where a task is quarantined or a family refused."""
     from dataclasses import asdict
 
     from rsi.cli.progress import Progress
@@ -47,7 +48,7 @@ def check(
         print(json.dumps([asdict(row) for row in rows], indent=1))
     else:
         _show(rows, time.monotonic() - begun)
-    raise typer.Exit(1 if any(row.problems for row in rows) else 0)
+    raise typer.Exit(1 if any(row.problems or row.refused for row in rows) else 0)
 
 
 @app.command()
@@ -86,5 +87,7 @@ def _show(rows: Sequence["CheckRow"], seconds: float) -> None:
         print(f"{row.bank:8} {row.split:10} {row.family:20} {row.passed} of {row.tasks} certified{note}")
         for problem in row.problems:
             print(f"{'':20}{'quarantined ' if row.made else ''}{problem}")
+    for bank, family, refused in dict.fromkeys((row.bank, row.family, row.refused) for row in rows if row.refused):
+        print(f"{bank:8} {'refused':10} {family:20} {refused}")
     tasks, passed = sum(row.tasks for row in rows), sum(row.passed for row in rows)
     print(f"{passed} of {tasks} tasks certified, {tasks - passed} quarantined, in {seconds:.0f} s")

@@ -1,6 +1,7 @@
 """The truth about attempts and stages. Insert-once: what was recorded is never changed and never recorded twice."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, func, insert, select
@@ -10,7 +11,7 @@ from rsi.ids import canonical
 from rsi.registry.engine import Database
 from rsi.registry.lease import Lease
 from rsi.registry.models import attempts, failures, stages
-from rsi.types import Attempt, Record
+from rsi.types import Attempt, Record, Termination
 
 CHUNK = 500  # ids a query: below every database's limit on parameters
 
@@ -85,6 +86,24 @@ class SqlStore:
             return done or 0, lost or 0
 
         return self._database.read(work)
+
+    def lost(self, prefix: str) -> Mapping[str, int]:
+        """How many attempts of purposes that begin so were lost to infrastructure and not played since, by why they
+        were last."""
+        played = select(attempts.c.id).where(attempts.c.id == failures.c.attempt).exists()
+        query = select(failures.c.attempt, failures.c.error).where(
+            failures.c.purpose.startswith(prefix, autoescape=True), ~played
+        )
+        rows = self._database.read(lambda connection: connection.execute(query.order_by(failures.c.seq)).all())
+        return Counter({row.attempt: row.error for row in rows}.values())
+
+    def refused(self, prefix: str) -> int:
+        """How many recorded attempts of purposes that begin so ended because the model's server refused them."""
+        ended = f'"termination":"{Termination.REFUSED}"'  # no text within a record holds these quotes unescaped
+        query = select(func.count()).where(
+            attempts.c.purpose.startswith(prefix, autoescape=True), attempts.c.body.contains(ended, autoescape=True)
+        )
+        return self._database.read(lambda connection: connection.scalar(query)) or 0
 
     def holding(self, word: str, prefix: str, but: str) -> Mapping[str, int]:
         """How many attempts hold `word` (plain letters, in any case) in their record, by family, of purposes that begin

@@ -36,13 +36,28 @@ class BudgetFigure(Record):
         return self.used <= self.limit
 
 
+class LostAttempts(Record):
+    """What a generation's figures lack: attempts lost to infrastructure and not played since (reason -> how many), and
+    conversations that the model's server refused, which are scored as they stood."""
+
+    generation: int
+    lost: Mapping[str, int] = Field(default_factory=dict)
+    refused: int = 0
+
+    @property
+    def any(self) -> bool:
+        return bool(self.lost or self.refused)
+
+
 class ReportData(Record):
-    """Generations oldest first; the page is about the last. `places` says where to look: label -> command or path."""
+    """Generations oldest first; the page is about the last. `places` says where to look: label -> command or path.
+    `losses` hold a generation that is under way too."""
 
     lineage: str
     bank: str
     model: str
-    generations: tuple[GenerationData, ...] = Field(min_length=1)
+    generations: tuple[GenerationData, ...]
+    losses: tuple[LostAttempts, ...] = ()
     settings: Mapping[str, JsonValue] = Field(default_factory=dict)
     budget: tuple[BudgetFigure, ...] = ()
     places: Mapping[str, str] = Field(default_factory=dict)

@@ -20,6 +20,8 @@ def show(data: ReportData, console: Console) -> None:
         for reason in generation.verdict.reasons:
             console.print(Text(f"  {words.single_line(reason)}"), soft_wrap=True)
         console.print()
+    if any(figure.any for figure in data.losses):
+        console.print(_losses(data, console))
     if data.budget:
         console.print(_budget(data, console))
     for label, place in data.places.items():
@@ -64,6 +66,17 @@ def _side(name: str, rate: Rate | None) -> tuple[str, str]:
     """The champion's own cell of the 2x2 stands under the champion, the other three under the candidate."""
     shown = words.percent(rate)
     return (shown, "") if name == "old weights, old harness" else ("", shown)
+
+
+def _losses(data: ReportData, console: Console) -> Table:
+    table = _grid(console, Text("Lost and refused"), "generation", "attempts", "why")
+    for figure in data.losses:
+        for reason, number in sorted(figure.lost.items(), key=lambda item: -item[1]):
+            table.add_row(str(figure.generation), f"{number} lost", Text(words.single_line(reason)))
+        if figure.refused:
+            refused = Text("the model's server would not answer; scored as they stood")
+            table.add_row(str(figure.generation), f"{figure.refused} refused", refused)
+    return table
 
 
 def _budget(data: ReportData, console: Console) -> Table:

@@ -115,6 +115,7 @@ class TaskKey(Record):
     checks: tuple[Check, ...]
     turn_checks: tuple[tuple[Check, ...], ...] = ()  # of a conversation, one a user message; `checks` is empty then
     pass_share: float = Field(1.0, gt=0, le=1)  # of a conversation: the share of its user messages that must be met
+    problem: str = Field("", exclude_if=lambda value: not value)  # why the task is none: its certificate says it
 
     @property
     def every_check(self) -> tuple[Check, ...]:

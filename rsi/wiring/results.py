@@ -1,5 +1,6 @@
 """A lineage's committed results, gathered for people: the table, the report files, MLflow's mirror."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,11 +19,13 @@ from rsi.registry.ledger import Ledger
 from rsi.registry.looks import Looks
 from rsi.registry.pairs import Mirror, default_uri
 from rsi.registry.store import SqlStore
-from rsi.report.data import BudgetFigure, GenerationData, ReportData
+from rsi.report.data import BudgetFigure, GenerationData, LostAttempts, ReportData
 from rsi.report.terminal import show
 from rsi.results import Results
-from rsi.wiring.budget import drawn
+from rsi.wiring.budget import drawn, scope
 from rsi.wiring.paths import inside, report_file
+
+REASONS, REASON = 5, 200  # reasons of lost attempts that are told, and characters of one
 
 
 @contextmanager
@@ -67,13 +70,14 @@ class Records:
         )
 
     def until(self, n: int, budget: Sequence[BudgetFigure] = ()) -> ReportData:
-        """Generations 1..n, the last of which the report is about."""
-        begun = self.results.begun_with(n) or self.settings.model_dump(mode="json")
+        """Generations 1..n, the last of which a report is about; none is finished where n is 0."""
+        begun = (self.results.begun_with(n) if n else {}) or self.settings.model_dump(mode="json")
         return ReportData(
             lineage=self.settings.lineage,
             bank=begun["bank"],
             model=begun["model"]["id"],
             generations=tuple(self.generation(k) for k in range(1, n + 1)),
+            losses=tuple(self.losses(k) for k in range(1, n + 2)),
             settings=begun,
             budget=(*drawn(self.settings, self.database), *budget),
             places={
@@ -84,12 +88,21 @@ class Records:
             },
         )
 
+    def losses(self, n: int) -> LostAttempts:
+        """What generation `n` lacks; it may be under way."""
+        store, prefix = SqlStore(self.database), f"{scope(self.settings)}/gen{n}/"
+        lost = Counter[str]()
+        for reason, number in store.lost(prefix).items():
+            lost[" ".join(reason.split())[:REASON]] += number
+        return LostAttempts(generation=n, lost=dict(lost.most_common(REASONS)), refused=store.refused(prefix))
+
     def last(self) -> int:
-        """The newest generation whose promotion is committed. UserError where there is none."""
+        """The newest generation whose promotion is committed; 0 where the first one has lost attempts and is not at its
+        end. UserError where there is nothing to tell."""
         n = 0
         while self.results.done(n + 1, "promotion"):
             n += 1
-        if n == 0:
+        if n == 0 and not self.losses(1).any:
             raise UserError(
                 f"lineage '{self.settings.lineage}' has no finished generation yet; start it with `rsi run`"
             )

@@ -3,7 +3,7 @@
 from rsi.figures import wilson
 from rsi.hcp.document import parse
 from rsi.hcp.edits import compose
-from rsi.report.data import BudgetFigure, GenerationData, ReportData
+from rsi.report.data import BudgetFigure, GenerationData, LostAttempts, ReportData
 from rsi.types import (
     AdapterRevision,
     AddExemplars,
@@ -173,6 +173,10 @@ def sample() -> ReportData:
         model="embedded",
         generations=(generation(1, True), generation(2, False)),
         settings={"discovery": {"draws": 4}},
+        losses=(
+            LostAttempts(generation=1),
+            LostAttempts(generation=2, lost={"InfrastructureError: status 503": 3, HOSTILE: 1}, refused=5),
+        ),
         budget=(BudgetFigure(name="attempts", used=1800, limit=4000), BudgetFigure(name="minutes", used=21, limit=20)),
         places={"MLflow": "rsi mlflow", "report": "generation-2.html"},
     )

@@ -31,6 +31,7 @@ def test_it_says_for_each_generation_what_was_found_spent_and_earned():
     assert "at equal budget 1 of 24 in 60 attempts 5 of 24 in 60 attempts" in text
     assert "2x2: old weights, old harness 4% [1, 10] n=80" in text
     assert "effect: harness +17 pp [+8, +25] n=80" in text
+    assert "2 3 lost InfrastructureError: status 503" in text and "2 5 refused the model's server" in text
     assert "minutes 21 (over) 20" in text
     assert "MLflow: rsi mlflow" in text
     assert "better: held: <script>" in text  # text, shown as text

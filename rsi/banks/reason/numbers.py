@@ -70,7 +70,7 @@ def larger_number(rng: random.Random, difficulty: int) -> Instance:
 
 @family(REASON, "smallest_number")
 def smallest_number(rng: random.Random, difficulty: int) -> Instance:
-    chosen = rng.sample(range(1, (20, 100, 1000)[difficulty - 1]), 2 + difficulty)
+    chosen = rng.sample(range(1, (100, 300, 1000)[difficulty - 1]), 6 + difficulty)
     return number(f"Which number is the smallest: {', '.join(map(str, chosen))}?", min(chosen))
 
 

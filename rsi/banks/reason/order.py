@@ -13,7 +13,8 @@ MONTHS = tuple(calendar.month_name)[1:]
 
 @family(REASON, "day_after")
 def day_after(rng: random.Random, difficulty: int) -> Instance:
-    start, ahead = rng.randrange(7), rng.randint(1, (8, 14, 30)[difficulty - 1])
+    start = rng.randrange(7)
+    ahead = rng.choice([n for n in range(1, (9, 15, 31)[difficulty - 1]) if n % 7])  # today is never the answer
     return word(f"Today is {DAYS[start]}. Which day is it {_days(ahead)} later?", DAYS[(start + ahead) % 7])
 
 
@@ -33,26 +34,41 @@ def day_of_month(rng: random.Random, difficulty: int) -> Instance:
 
 @family(REASON, "first_in_alphabet")
 def first_in_alphabet(rng: random.Random, difficulty: int) -> Instance:
-    chosen = content.words(rng, 1 + difficulty)
+    chosen = content.words(rng, 6 + difficulty)
     return word(f"Which word comes first in the alphabet: {', '.join(chosen)}?", min(chosen))
 
 
 @family(REASON, "last_of_list")
 def last_of_list(rng: random.Random, difficulty: int) -> Instance:
-    chosen = content.words(rng, 2 + difficulty)
-    return word(f"Which word is the last of this list: {', '.join(chosen)}?", chosen[-1])
+    chosen = content.words(rng, rng.randint(3, 3 + difficulty))
+    return word(_in_list(rng, chosen, "last"), chosen[-1])
 
 
 @family(REASON, "first_of_list")
 def first_of_list(rng: random.Random, difficulty: int) -> Instance:
-    chosen = content.words(rng, 2 + difficulty)
-    return word(f"Which word is the first of this list: {', '.join(chosen)}?", chosen[0])
+    chosen = content.words(rng, rng.randint(3, 3 + difficulty))
+    return word(_in_list(rng, chosen, "first"), chosen[0])
 
 
 @family(REASON, "count_list")
 def count_list(rng: random.Random, difficulty: int) -> Instance:
-    chosen = content.words(rng, rng.randint(2, (4, 6, 9)[difficulty - 1]))
+    chosen = content.words(rng, rng.randint(2, (9, 11, 14)[difficulty - 1]))
     return number(f"How many words are in this list: {', '.join(chosen)}?", len(chosen))
+
+
+def _in_list(rng: random.Random, chosen: list[str], which: str) -> str:
+    """The question in one of seven forms: the place of the answer in the text tells nothing."""
+    listed, asks = ", ".join(chosen), f"hich word is the {which} of this list"
+    forms = (
+        f"W{asks}: {listed}?",
+        f"{listed}: w{asks}?",
+        f"Look: {listed}. W{asks}, please?",
+        f"Tell me, w{asks}: {listed}, and nothing else?",
+        f"I wrote a list: {listed}. Now tell me w{asks}.",
+        f"Now in {listed}, as you see it written here, w{asks}?",
+        f"Say w{asks}: {listed}, dear friend?",
+    )
+    return rng.choice(forms)
 
 
 def _days(n: int) -> str:

@@ -2,7 +2,7 @@
 
 import random
 
-from rsi.banks.content import names, size, text, words
+from rsi.banks.content import count, names, size, text, words
 from rsi.banks.instance import Instance, family
 from rsi.banks.shell.forms import SHELL, one_file, show
 
@@ -11,14 +11,14 @@ ENDINGS = ("log", "csv", "md", "py", "html", "json")
 
 @family(SHELL, "count_lines")
 def count_lines(rng: random.Random, difficulty: int) -> Instance:
-    chosen = words(rng, size(rng, difficulty))
+    chosen = words(rng, count(rng, difficulty))
     name, files = one_file(rng, text(chosen))
     return show(rng, difficulty, f"the number of lines in {name}", f"wc -l < {name}", str(len(chosen)), files)
 
 
 @family(SHELL, "count_words")
 def count_words(rng: random.Random, difficulty: int) -> Instance:
-    rows = [words(rng, rng.randint(1, 3)) for _ in range(size(rng, difficulty))]
+    rows = [words(rng, rng.randint(1, 3)) for _ in range(count(rng, difficulty))]
     name, files = one_file(rng, text([" ".join(row) for row in rows]))
     total = sum(map(len, rows))
     return show(rng, difficulty, f"the number of words in {name}", f"wc -w < {name}", str(total), files)
@@ -33,18 +33,19 @@ def file_size(rng: random.Random, difficulty: int) -> Instance:
 
 @family(SHELL, "count_matches")
 def count_matches(rng: random.Random, difficulty: int) -> Instance:
-    word, *others = words(rng, 1 + size(rng, difficulty))
-    rows = [f"{word} {other}" if rng.random() < 0.5 else other for other in others]
-    rows[rng.randrange(len(rows))] = f"{word} {others[0]}"
+    found = count(rng, difficulty)
+    word, *others = words(rng, 2 + found + rng.randint(0, 10 - found) if found < 10 else 2 + found)
+    rows = [f"{word} {other}" if n < found else other for n, other in enumerate(others)]
+    rng.shuffle(rows)
     name, files = one_file(rng, text(rows))
     what = f"the number of lines with '{word}' in {name}"
-    return show(rng, difficulty, what, f"grep -c '{word}' {name}", str(sum(word in row for row in rows)), files)
+    return show(rng, difficulty, what, f"grep -c '{word}' {name}", str(found), files)
 
 
 @family(SHELL, "count_files")
 def count_files(rng: random.Random, difficulty: int) -> Instance:
     ending, other = rng.sample(ENDINGS, 2)
-    wanted = names(rng, size(rng, difficulty) - 1, f".{ending}")
+    wanted = names(rng, count(rng, difficulty), f".{ending}")
     files = dict.fromkeys(wanted + names(rng, rng.randint(1, 3), f".{other}"), "")
     what = f"the number of .{ending} files"
     return show(rng, difficulty, what, f"ls *.{ending} | wc -l", str(len(wanted)), files)

@@ -75,15 +75,14 @@ def git_branch(rng: random.Random, difficulty: int) -> Instance:
 
 @family(SHELL, "git_author")
 def git_author(rng: random.Random, difficulty: int) -> Instance:
-    authors, name = rng.sample(NAMES, 2), names(rng, 1)[0]
-    parts, counts = [_INIT], dict.fromkeys(authors, 0)
-    for n, word in enumerate(words(rng, 2 + difficulty)):
-        author = authors[n] if n < 2 else rng.choice(authors)
-        counts[author] += 1
+    (chosen, other), name = rng.sample(NAMES, 2), names(rng, 1)[0]
+    found, parts = rng.randint(1, 5 + difficulty), [_INIT]
+    authors = [chosen] * found + [other] * rng.randint(1, difficulty)
+    rng.shuffle(authors)
+    for author, word in zip(authors, words(rng, len(authors)), strict=True):
         parts += [_write(name, word + "\n"), _commit(f"note {word}", author)]
-    chosen = rng.choice(authors)
     what, command = f"the number of commits by the author {chosen}", f"git log --author={chosen} --format=%h | wc -l"
-    return replace(show(rng, difficulty - 1, what, command, str(counts[chosen]), {}), setup="; ".join(parts))
+    return replace(show(rng, difficulty - 1, what, command, str(found), {}), setup="; ".join(parts))
 
 
 @family(SHELL, "git_removed")

@@ -1,9 +1,10 @@
 """Families about SQLite databases."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
-from rsi.banks.content import NAMES, names, size, text
+from rsi.banks.content import NAMES, count, names, size, text
 from rsi.banks.instance import Instance, family
 from rsi.banks.shell.forms import SHELL, show
 from rsi.types import ProgramCheck
@@ -15,7 +16,11 @@ def _orders(rng: random.Random, difficulty: int) -> tuple[str, list[tuple[str, s
     """A database's name, the rows (customer, item, price) of its table `orders`, and the set-up that makes it."""
     n = 2 + size(rng, min(difficulty, 3))
     goods = rng.sample(_GOODS, 2)
-    rows = [(rng.choice(NAMES), goods[i % 2], rng.randint(2, 60)) for i in range(n)]
+    return _table(rng, [goods[i % 2] for i in range(n)])
+
+
+def _table(rng: random.Random, items: Sequence[str]) -> tuple[str, list[tuple[str, str, int]], str]:
+    rows = [(rng.choice(NAMES), item, rng.randint(2, 60)) for item in items]
     rng.shuffle(rows)
     database = names(rng, 1, ".db")[0]
     values = ", ".join(f"('{customer}', '{item}', {price})" for customer, item, price in rows)
@@ -25,12 +30,12 @@ def _orders(rng: random.Random, difficulty: int) -> tuple[str, list[tuple[str, s
 
 @family(SHELL, "sqlite_count")
 def sqlite_count(rng: random.Random, difficulty: int) -> Instance:
-    database, rows, setup = _orders(rng, difficulty)
-    item = rows[0][1]
+    item, other = rng.sample(_GOODS, 2)
+    found = count(rng, difficulty)
+    database, _, setup = _table(rng, [item] * found + [other] * rng.randint(1, 4))
     command = f"sqlite3 {database} \"select count(*) from orders where item = '{item}'\""
     what = f"how many rows of the table orders in {database} have the item '{item}'"
-    expected = str(sum(row[1] == item for row in rows))
-    return replace(show(rng, difficulty - 1, what, command, expected, {}), setup=setup)
+    return replace(show(rng, difficulty - 1, what, command, str(found), {}), setup=setup)
 
 
 @family(SHELL, "sqlite_sum")

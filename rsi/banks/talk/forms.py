@@ -1,5 +1,6 @@
 """The shape of every conversation: 40 user messages. Things are told in the first thirty, the earlier the more of them;
-the last ten only ask. Between them stand questions that need nothing of the conversation."""
+the last ten only ask. Between them stand questions that need nothing of the conversation. What is told is to be noted;
+that is not scored, since one always knows what to say."""
 
 import json
 import random
@@ -12,7 +13,7 @@ from rsi.types import OutputCheck
 
 TALK: Table = {}
 TURNS = 40
-PASS_SHARE = 0.9
+PASS_SHARE = 0.85
 NOTED = "noted"
 _OPENING = "Reply noted to what I tell you, and answer my questions in as few words as you can."
 
@@ -52,7 +53,9 @@ def conversation(rng: random.Random, told: Sequence[Told], opening: str = _OPENI
         reference=json.dumps(answers),
         checks=(),
         user_turns=tuple(texts[1:]),
-        turn_checks=tuple((OutputCheck(expected=answer),) for answer in answers),
+        turn_checks=tuple(
+            () if turn in places else (OutputCheck(expected=answer),) for turn, answer in enumerate(answers)
+        ),
         pass_share=PASS_SHARE,
     )
 

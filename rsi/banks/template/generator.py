@@ -30,7 +30,7 @@ WORDS = TEXT.split()
 
 def count_word(rng: random.Random, difficulty: int) -> dict[str, object]:
     word, *others = rng.sample(WORDS, 2 + 2 * difficulty)
-    times = rng.randint(2, 3 + difficulty)
+    times = rng.randint(1, 8 + difficulty)  # too many to guess one: `rsi bank check` measures it
     lines = [word] * times + others
     rng.shuffle(lines)
     return {
