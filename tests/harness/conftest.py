@@ -2,7 +2,7 @@
 
 import pytest
 
-from rsi.errors import InfrastructureError
+from rsi.errors import InfrastructureError, UserError
 from rsi.sandbox.bubblewrap import Bubblewrap
 
 
@@ -15,3 +15,12 @@ async def sandbox():
         pytest.skip(f"no bubblewrap sandbox here: {error}")
     yield opened
     await opened.close()
+
+
+@pytest.fixture(scope="module")
+def provider():
+    """What opens bubblewrap sandboxes."""
+    try:
+        return Bubblewrap()
+    except UserError as error:
+        pytest.skip(str(error))

@@ -6,18 +6,6 @@ from itertools import product
 import pytest
 from hostile import play_hostile
 
-from rsi.errors import UserError
-from rsi.sandbox.bubblewrap import Bubblewrap
-
-
-@pytest.fixture(scope="module")
-def provider():
-    try:
-        return Bubblewrap()
-    except UserError as error:
-        pytest.skip(str(error))
-
-
 PROTOCOLS = ("text", "repl", "tools")
 
 
