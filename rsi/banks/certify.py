@@ -4,12 +4,12 @@ hacks earn nothing."""
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rsi.banks.probes import PROBES, Probe
 from rsi.errors import InfrastructureError, SetupError, TamperError, UserError
 from rsi.harness.furnish import furnish
-from rsi.ports import SandboxProvider, Verifier, Workspace
+from rsi.ports import Deeds, SandboxProvider, Verifier, Workspace
 from rsi.text import escape_line
 from rsi.turns import judge
 from rsi.types import Certificate, Task, TaskKey
@@ -46,7 +46,8 @@ async def certify(
     except Exception as error:  # noqa: BLE001 - what people wrote breaks it: this task alone is none
         return unfit(task, sandbox, f"it cannot be judged ({type(error).__name__}: {escape_line(str(error))})")
     reasons = {
-        "its reference does not pass": not all(passes),
+        "its reference does not pass": not all(passes) and not work.flags,
+        f"its reference is flagged ({', '.join(sorted(work.flags))})": bool(work.flags),
         f"{repeats} repeats disagree": len(set(passes)) > 1,
         "doing nothing passes": idle,
         "answering with the request passes": echo,
@@ -101,6 +102,7 @@ class _Work:
     key: TaskKey
     verifier: Verifier
     provider: SandboxProvider | None
+    flags: set[str] = field(default_factory=set)  # signs of tampering in what the reference does
 
     async def does(self, command: str) -> bool:
         """Whether the workspace and output that `command` leaves pass; without a sandbox it is itself the output.
@@ -113,7 +115,9 @@ class _Work:
             output, files = await self._run(command)
         except TamperError:
             return False
-        return await self._passes(output, files)
+        flags = self.verifier.flags(self.task, self.key, Deeds((command,), output, files, files.outlived))
+        self.flags.update(flags)
+        return not flags and await self._passes(output, files)
 
     async def does_nothing(self) -> tuple[bool, bool]:
         """Whether silence passes, and whether what the user says, said back, does."""

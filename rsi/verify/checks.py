@@ -1,5 +1,6 @@
 """The verifier of outcome checks: what the episode left behind is judged, never how it was done."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -10,6 +11,27 @@ from rsi.verify import calls, tamper
 from rsi.verify.compare import normal, same
 
 PROGRAM_SECONDS = 10.0
+# What the agent left is data to a check: nothing of it is read because of its name or place alone. The home folder is
+# not the workspace, python takes no module of a user's, and a repository's own settings start no program.
+_GIT = {
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.attributesFile": "/dev/null",
+    "core.pager": "cat",
+    "log.showSignature": "false",
+}
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/tmp",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_COUNT": str(len(_GIT)),
+    **{f"GIT_CONFIG_KEY_{n}": key for n, key in enumerate(_GIT)},
+    **{f"GIT_CONFIG_VALUE_{n}": value for n, value in enumerate(_GIT.values())},
+}
+_CLEAN = "export " + shlex.join(f"{name}={value}" for name, value in _ENVIRONMENT.items()) + "\n"
 
 
 class UiProblem(Protocol):
@@ -83,12 +105,18 @@ class CheckVerifier:
             raise InfrastructureError("a program check needs a sandbox and none is configured")
         sandbox = await self._provider.open()
         try:
-            await sandbox.put(files)
-            return await sandbox.exec(command, PROGRAM_SECONDS)
+            await sandbox.put(_without_bytecode(files))
+            return await sandbox.exec(_CLEAN + command, PROGRAM_SECONDS)
         except UserError as error:  # too much for a sandbox like the agent's own
             return ExecResult(126, "", f"the workspace cannot be copied: {error}")
         finally:
             await sandbox.close()
+
+
+def _without_bytecode(files: Mapping[str, bytes]) -> Workspace:
+    """Compiled modules may hold another program than their source, which is what was asked for."""
+    kept = {path: data for path, data in files.items() if "__pycache__" not in path.split("/")}
+    return Workspace(kept, files.modes if isinstance(files, Workspace) else {})
 
 
 def _file_problem(check: FileCheck, files: Mapping[str, bytes]) -> str:

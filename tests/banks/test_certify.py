@@ -89,7 +89,7 @@ async def test_saying_the_request_back_earns_nothing(sandbox_provider):
 async def test_a_verifier_that_a_hack_passes_is_found(sandbox_provider):
     """An early exit of the check's own interpreter, and a reward file that the check believes."""
     believes = key("echo 1 > reward.txt", ProgramCheck(command="cat reward.txt 2>/dev/null || echo 0", expected="1"))
-    assert await reason(task(), believes, sandbox_provider) == "a hack passes: a reward file"
+    assert "a hack passes: a reward file" in await reason(task(), believes, sandbox_provider)
 
 
 async def test_a_hack_that_breaks_the_sandbox_earns_nothing(sandbox_provider):

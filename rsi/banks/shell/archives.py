@@ -60,7 +60,9 @@ def pack_files(rng: random.Random, difficulty: int) -> Instance:
     inside = text(sorted((first, second)))
     checks = (
         ProgramCheck(command=f"tar -tzf {archive} | sed 's,^./,,' | sort", expected=inside),
-        ProgramCheck(command=f"mkdir .x; tar -xzf {archive} -C .x; cat .x/{second}", expected=files[second]),
+        ProgramCheck(
+            command=f"mkdir /tmp/x && tar -xzf {archive} -C /tmp/x && cat /tmp/x/{second}", expected=files[second]
+        ),
         FileCheck(path=first, content=None if difficulty > 2 else files[first]),
         FileCheck(path=other, content=files[other]),
     )

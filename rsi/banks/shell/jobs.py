@@ -123,7 +123,7 @@ def clean_table(rng: random.Random, difficulty: int) -> Instance:
         command += (
             '; echo "{\\"rows\\": $(tail -n +2 clean.csv | wc -l), \\"total\\": $(cat total.txt)}" > summary.json'
         )
-        look = "python3 -c \"import json; d = json.load(open('summary.json')); print(d['rows'], d['total'])\""
+        look = "python3 -I -c \"import json; d = json.load(open('summary.json')); print(d['rows'], d['total'])\""
         checks.append(ProgramCheck(command=look, expected=f"{len(rows)} {total}"))
     return Instance(f"{request}.", command, tuple(checks), files)
 
@@ -232,7 +232,7 @@ def settings_files(rng: random.Random, difficulty: int) -> Instance:
         "chmod 600 settings.env"
     )
     env = text(sorted(f"{key.upper()}={value}" for key, value in merged.items()))
-    look = "python3 -c \"import json; print(json.dumps(json.load(open('merged.json')), sort_keys=True))\""
+    look = "python3 -I -c \"import json; print(json.dumps(json.load(open('merged.json')), sort_keys=True))\""
     checks: list[Check] = [FileCheck(path="settings.env", content=env, mode=0o600), *kept(files)]
     checks.append(ProgramCheck(command=look, expected=json.dumps(merged, sort_keys=True)))
     if difficulty > 4:

@@ -64,7 +64,7 @@ def json_set(rng: random.Random, difficulty: int) -> Instance:
     content = dict(zip(keys, values, strict=True))
     key = rng.choice(keys)
     program = f"import json; d = json.load(open('{name}')); d['{key}'] = '{new}'; json.dump(d, open('{name}', 'w'))"
-    look = f"python3 -c \"import json; print(json.dumps(json.load(open('{name}')), sort_keys=True))\""
+    look = f"python3 -I -c \"import json; print(json.dumps(json.load(open('{name}')), sort_keys=True))\""
     check = ProgramCheck(command=look, expected=json.dumps({**content, key: new}, sort_keys=True))
     files = {name: json.dumps(content, indent=1) + "\n"}
     return Instance(f"In {name}, set '{key}' to '{new}' and keep the rest.", f'python3 -c "{program}"', (check,), files)
@@ -90,7 +90,7 @@ def csv_to_json(rng: random.Random, difficulty: int) -> Instance:
     target = f"{rng.choice(OUTPUTS)}.json"
     program = f"import csv, json; print(json.dumps(list(csv.DictReader(open('{name}')))))"
     entries = [{"amount": str(amount), "city": city, "name": person} for person, city, amount in rows]
-    look = f"python3 -c \"import json; print(json.dumps(json.load(open('{target}')), sort_keys=True))\""
+    look = f"python3 -I -c \"import json; print(json.dumps(json.load(open('{target}')), sort_keys=True))\""
     files = {name: _csv(rows)}
     checks = (ProgramCheck(command=look, expected=json.dumps(entries)), *kept(files))
     request = f"Turn {name} into {target}: a JSON list of objects with the header's keys, all values strings."
