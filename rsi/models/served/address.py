@@ -44,7 +44,11 @@ def parse_address(text: str) -> Address:
     shown = show_url(address)
     try:
         url = httpx.URL(address.strip())
-        usable = url.scheme in ("http", "https") and url.host and (url.port is None or 0 < url.port < 65536)
+        usable = (
+            url.scheme in ("http", "https")
+            and url.host.replace("%20", "").strip()
+            and (url.port is None or 0 < url.port < 65536)
+        )
     except (httpx.InvalidURL, ValueError, TypeError):
         usable = False
     if not usable:
