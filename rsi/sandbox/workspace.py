@@ -7,6 +7,7 @@ is confined or who works in it.
 import contextlib
 import ctypes
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -22,6 +23,8 @@ MAX_PATH = 4000  # bytes of one, which the kernel still takes
 MAX_NAMES = 4_000_000  # bytes of all paths together
 MAX_HOPS = 40  # links followed on the way to one file
 MAX_STEPS = 200_000  # parts of paths looked at on the way to all of them
+_INTERPRETER = re.compile(r"(?<![^/])bin/python[\d.]*\Z")
+_PYTHON = re.compile(r"/usr/bin/python[\d.]*\Z")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -186,11 +189,18 @@ class _Walk:
                 if hops > MAX_HOPS:
                     return None
                 if found.startswith("/"):
+                    if self.is_interpreter(link, found):
+                        return None
                     if found != ROOT and not found.startswith(f"{ROOT}/"):
                         raise TamperError(f"{ROOT}/{link}: a link that leaves the workspace")
                     place, found = [self.tree], found[len(ROOT) :]
                 todo += self.parts(found)
         return place[-1] if isinstance(place[-1], bytes) and not dangles else None
+
+    def is_interpreter(self, link: str, target: str) -> bool:
+        """Whether it is a virtual environment's own link to the system's python, which is no file of the workspace."""
+        name = _INTERPRETER.search(link)
+        return name is not None and f"{link[: name.start()]}pyvenv.cfg" in self.files and bool(_PYTHON.match(target))
 
     def parts(self, path: str) -> list[str]:
         """Last first. All parts of all links are counted together: following them costs the host's time."""

@@ -10,6 +10,7 @@ import secrets
 import shlex
 
 from rsi.ports import ExecResult
+from rsi.text import parse_json
 from rsi.types import CallsCheck
 
 LIMIT = 60_000  # characters of output; more is a refusal
@@ -60,8 +61,8 @@ def problem(check: CallsCheck, nonce: str, result: ExecResult) -> str:
     if len(lines) != 1 or not lines[0].startswith(nonce + " "):
         return f"the calls of {check.module} gave {len(lines)} lines of results, not one"
     try:
-        made = json.loads(lines[0][len(nonce) :], parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        made = parse_json(lines[0][len(nonce) :])
+    except ValueError:
         return f"the calls of {check.module} gave no JSON"
     if not isinstance(made, list) or len(made) != len(check.expected):
         return f"the calls of {check.module} gave a wrong number of results"
@@ -82,7 +83,3 @@ def same_value(found: object, wanted: object) -> bool:
     if isinstance(found, dict) and isinstance(wanted, dict):
         return found.keys() == wanted.keys() and all(same_value(found[key], wanted[key]) for key in found)
     return found == wanted
-
-
-def _refuse(name: str) -> object:
-    raise ValueError(f"{name} is no value")

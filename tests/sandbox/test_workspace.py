@@ -180,6 +180,32 @@ def test_what_is_odd_but_harmless_is_read(tmp_path, monkeypatch):
     assert found.modes["setuid"] == 0o6755
 
 
+@pytest.mark.parametrize(
+    ("link", "target", "config", "read"),
+    [
+        ("v/bin/python3", "/usr/bin/python3", "v/pyvenv.cfg", True),
+        ("v/bin/python", "/usr/bin/python3.11", "v/pyvenv.cfg", True),
+        ("bin/python", "/usr/bin/python", "pyvenv.cfg", True),
+        ("v/bin/python3", "/usr/bin/python3", "other", False),
+        ("v/bin/python3", "/usr/bin/python3", "pyvenv.cfg", False),
+        ("v/bin/python3", "/usr/bin/bash", "v/pyvenv.cfg", False),
+        ("v/bin/python3", "/usr/bin/python3/../../../etc/passwd", "v/pyvenv.cfg", False),
+        ("v/bin/pythons", "/usr/bin/python3", "v/pyvenv.cfg", False),
+        ("v/xbin/python3", "/usr/bin/python3", "v/pyvenv.cfg", False),
+    ],
+)
+def test_a_virtual_environments_interpreter_is_no_file_and_no_escape(link, target, config, read, tmp_path):
+    for path in (link, config):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(target)
+    (tmp_path / config).write_bytes(b"home = /usr/bin")
+    if read:
+        assert list(taken(tmp_path)) == [config]
+    else:
+        with pytest.raises(TamperError, match="leaves"):
+            taken(tmp_path)
+
+
 def test_what_comes_out_goes_in_again(tmp_path, monkeypatch):
     """As deep as may be: a copy for the verifier is never refused for what was taken out."""
     (tmp_path / "a").mkdir()

@@ -81,7 +81,9 @@ def test_output_is_bounded_and_the_line_is_one():
     assert said(f"x\nn0nce {RIGHT}\n") == ""
     assert said(f"n0nce {RIGHT}\n", truncated=True)
     assert said(f"n0nce {RIGHT}\nn0nce {RIGHT}\n")
-    for bad in ("", "[]", "{}", "[" * 5000, "9" * 5000, RIGHT.replace("6", "NaN"), RIGHT.replace("6", "6.0")):
+    deep = "[" * 990 + "]" * 990
+    assert said(f"n0nce [{deep}, 1, 2, 3]\n")
+    for bad in ("", "[]", "{}", deep, "[" * 5000, "9" * 5000, RIGHT.replace("6", "NaN"), RIGHT.replace("6", "6.0")):
         assert said(f"n0nce {bad}\n")
 
 
