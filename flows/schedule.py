@@ -18,6 +18,7 @@ from flows.generation import PLAIN, Opener, production, stages_as_tasks, waits_f
 from flows.server import prefect_api
 from rsi.config import load_settings
 from rsi.errors import LeaseHeld, RsiError, UserError
+from rsi.text import escape
 
 
 def serve(settings_path: Path, cron: str) -> None:
@@ -58,7 +59,7 @@ async def run_tick(settings_path: Path, opener: Opener) -> State[Any] | None:
     """Finish the generation that is under way, or run the next one. Expected ends are states, not tracebacks; a
     generation that waits for people is taken up again by each later tick."""
     try:
-        async with opener(load_settings(settings_path), print) as run:
+        async with opener(load_settings(settings_path), _say) as run:
             waits = await stages_as_tasks(run, [run.next_owed()], [])
     except LeaseHeld as error:
         return _ended(Cancelled(message=f"skipped: {error}"))
@@ -68,5 +69,9 @@ async def run_tick(settings_path: Path, opener: Opener) -> State[Any] | None:
 
 
 def _ended(state: State[Any]) -> State[Any]:
-    print(state.message, flush=True)
+    _say(state.message or "")
     return state
+
+
+def _say(line: str) -> None:
+    print(escape(line), flush=True)

@@ -128,7 +128,7 @@ def _read_list(text: str) -> list[Any] | None:
 
 def _said(stderr: str) -> str:
     """A traceback in a line: the generator's own last line, and the error."""
-    lines = stderr.strip().splitlines() or ["it said nothing"]
+    lines = (stderr.strip() or "it said nothing").split("\n")
     places = [line.split(", in ")[0].split('"')[-1] for line in lines if '/generator.py", line ' in line]
     return f"{lines[-1][:200]}{places[-1] if places else ''}"
 

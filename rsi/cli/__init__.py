@@ -2,11 +2,14 @@
 stays quick."""
 
 import errno
+import os
 import sys
+from typing import TextIO, cast
 
 import typer
 
 from rsi.cli import banks, contracts, cycle, documents, ledger, machine, pairs, review
+from rsi.cli.out import Escaping, say_line, tell
 from rsi.errors import InfrastructureError, ReviewPending, RsiError
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -33,16 +36,23 @@ DISK = {
 def main() -> None:
     """Run the command line. A user's mistake is one line on stderr and exit code 2, an outage of a model server, an
     engine or the sandboxes one with exit code 1: the same command goes on where it ended. Never a traceback."""
+    sys.stderr = cast(TextIO, Escaping(sys.stderr))  # the usage of a command quotes arguments: names of files
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # of a terminal that is not UTF-8
     try:
         app()
     except ReviewPending as pending:
-        print(pending)
+        say_line(str(pending))
     except InfrastructureError as error:
         fail(str(error), 1)
     except RsiError as error:
         fail(str(error))
     except KeyboardInterrupt:
         fail("interrupted; run the same command again to continue", 130)
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
     except OSError as error:
         if error.errno not in DISK:
             raise
@@ -52,5 +62,5 @@ def main() -> None:
 
 
 def fail(message: str, code: int = 2) -> None:
-    print(f"rsi: {' '.join(message.split())}", file=sys.stderr)
+    tell(f"rsi: {' '.join(message.split())}")
     sys.exit(code)

@@ -2,13 +2,14 @@
 
 import asyncio
 import functools
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from rsi.cli.out import say_json, say_line, tell
 
 if TYPE_CHECKING:
     from rsi.banks.check import CheckRow
@@ -40,12 +41,12 @@ def check(
     with Progress() as progress:
         for name in names or shipped_banks():
             if not names and (lacks := without_tools(name)):
-                typer.echo(f"bank {name} is left out: {lacks}", err=True)
+                tell(f"bank {name} is left out: {lacks}")
                 continue
             told = functools.partial(progress, f"certify {name}")
             rows += asyncio.run(check_whole_bank(name, None if whole else sample, told))
     if as_json:
-        print(json.dumps([asdict(row) for row in rows], indent=1))
+        say_json([asdict(row) for row in rows], indent=1)
     else:
         _show(rows, time.monotonic() - begun)
     raise typer.Exit(1 if any(row.problems or row.refused for row in rows) else 0)
@@ -56,10 +57,10 @@ def fetch_tools() -> None:
     """Install esbuild, which the ui bank compiles components with, into RSI_HOME/tools (by npm, about 10 MB)."""
     from rsi.wiring.browser import PACKAGE, fetch_esbuild, missing, tools
 
-    print(f"npm install --prefix {tools()} {PACKAGE}")
-    print(fetch_esbuild(tools()))
+    say_line(f"npm install --prefix {tools()} {PACKAGE}")
+    say_line(fetch_esbuild(tools()))
     if lacks := missing():
-        typer.echo(lacks, err=True)
+        tell(lacks)
 
 
 @app.command()
@@ -76,18 +77,18 @@ def new(
         raise UserError(f"'{name}' is a bank that ships with the project; choose another name")
     place = folder or Path(name)
     for path in scaffold(name, place):
-        print(path)
-    print(f"next: rsi bank check {place}, then rsi run {place}/run.toml")
+        say_line(path)
+    say_line(f"next: rsi bank check {place}, then rsi run {place}/run.toml")
 
 
 def _show(rows: Sequence["CheckRow"], seconds: float) -> None:
     for row in rows:
         note = " (held out)" if row.held_out else ""
         note += f" (bank.toml asks for {row.asked}, only {row.made} differ)" if 0 < row.made < row.asked else ""
-        print(f"{row.bank:8} {row.split:10} {row.family:20} {row.passed} of {row.tasks} certified{note}")
+        say_line(f"{row.bank:8} {row.split:10} {row.family:20} {row.passed} of {row.tasks} certified{note}")
         for problem in row.problems:
-            print(f"{'':20}{'quarantined ' if row.made else ''}{problem}")
+            say_line(f"{'':20}{'quarantined ' if row.made else ''}{problem}")
     for bank, family, refused in dict.fromkeys((row.bank, row.family, row.refused) for row in rows if row.refused):
-        print(f"{bank:8} {'refused':10} {family:20} {refused}")
+        say_line(f"{bank:8} {'refused':10} {family:20} {refused}")
     tasks, passed = sum(row.tasks for row in rows), sum(row.passed for row in rows)
-    print(f"{passed} of {tasks} tasks certified, {tasks - passed} quarantined, in {seconds:.0f} s")
+    say_line(f"{passed} of {tasks} tasks certified, {tasks - passed} quarantined, in {seconds:.0f} s")

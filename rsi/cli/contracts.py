@@ -1,12 +1,12 @@
 """`rsi contract check|explain|simulate|schema`: what a contract asks, in plain words, and what it would take."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rsi.cli.cycle import DEMO, AsJson, ModelId, SettingsPath, load
+from rsi.cli.out import say, say_json, say_line
 
 if TYPE_CHECKING:
     from rsi.gate.contract import Contract
@@ -20,7 +20,7 @@ DEFAULT = Path("contracts/default.toml")
 def check(contract: File = DEFAULT) -> None:
     """Parse a contract; exit code 2 names file and key where it is wrong."""
     found = _load(contract)
-    print(f"{contract}: contract '{found.name}' is in order: {len(found.clause)} clauses, digest {found.digest}")
+    say_line(f"{contract}: contract '{found.name}' is in order: {len(found.clause)} clauses, digest {found.digest}")
 
 
 @app.command()
@@ -28,7 +28,7 @@ def explain(contract: File = DEFAULT) -> None:
     """Say in plain words what a candidate must show, and at which error."""
     from rsi.gate.explain import explained
 
-    print("\n".join(explained(_load(contract))))
+    say("\n".join(explained(_load(contract))))
 
 
 @app.command()
@@ -36,7 +36,7 @@ def schema() -> None:
     """The JSON Schema of a contract (contracts/schema.json)."""
     from rsi.gate.contract import Contract
 
-    print(json.dumps(Contract.model_json_schema(), indent=2, sort_keys=True))
+    say_json(Contract.model_json_schema(), indent=2, sort_keys=True)
 
 
 @app.command()
@@ -63,15 +63,15 @@ def simulate(
     world = World(spread(rate), families, tasks, draws, gain, tau)
     found = simulated(_load(contract), world, generation, verdicts)
     if as_json:
-        print(found.model_dump_json())
+        say_json(found)
         return
     promoted = found.promoted
-    print(f"true gain {gain:+.3g}, {tasks} tasks of {families} families x {draws} an arm, generation {generation}")
-    print(f"promoted: {promoted.value:.0%} [{promoted.low:.0%}, {promoted.high:.0%}] of {promoted.n} verdicts")
+    say_line(f"true gain {gain:+.3g}, {tasks} tasks of {families} families x {draws} an arm, generation {generation}")
+    say_line(f"promoted: {promoted.value:.0%} [{promoted.low:.0%}, {promoted.high:.0%}] of {promoted.n} verdicts")
     cost, reported = found.attempts, found.gain
-    print(f"attempts: {cost.value:.0f} [{cost.low:.0f}, {cost.high:.0f}] on average, of at most {2 * tasks * draws}")
+    say_line(f"attempts: {cost.value:.0f} [{cost.low:.0f}, {cost.high:.0f}] on average, of at most {2 * tasks * draws}")
     if reported is not None:
-        print(f"gain reported of the promoted, on average: {points(reported)} promotions")
+        say_line(f"gain reported of the promoted, on average: {points(reported)} promotions")
 
 
 gate = typer.Typer(help="The gate.", no_args_is_help=True)
@@ -99,12 +99,12 @@ def calibrate(settings: SettingsPath = DEMO, model: ModelId = None, as_json: AsJ
         fetch_embedded(chosen.model, progress.say)
         found = asyncio.run(calibrate_gate(chosen, progress.say, progress))
     if as_json:
-        print(found.model_dump_json())
+        say_json(found)
     else:
-        print(f"the champion against itself: {points(found.difference)} tasks of {found.difference.note}")
+        say_line(f"the champion against itself: {points(found.difference)} tasks of {found.difference.note}")
         for generation, gain in found.shown.items():
-            print(f"generation {generation}: a gain of {100 * gain:.0f} points is promoted four times of five")
-        print("\n".join(found.problems) or "the contract can show what it asks")
+            say_line(f"generation {generation}: a gain of {100 * gain:.0f} points is promoted four times of five")
+        say("\n".join(found.problems) or "the contract can show what it asks")
     raise typer.Exit(1 if found.problems else 0)
 
 

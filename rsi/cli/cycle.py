@@ -2,13 +2,14 @@
 
 import asyncio
 import functools
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from rsi.cli.out import say, say_json, tell
 
 if TYPE_CHECKING:
     from rsi.config import RunSettings
@@ -46,7 +47,7 @@ def run(settings: SettingsPath = DEMO, generations: Generations = None, model: M
 def demo(generations: Generations = None, model: ModelId = None) -> None:
     """The doctor, then two generations on the embedded model through Prefect, then a table of what came of them."""
     from flows import prepare_environment
-    from rsi.cli.machine import show
+    from rsi.cli.machine import show_findings
     from rsi.cli.progress import Progress
     from rsi.config import home
     from rsi.doctor import examine, ready
@@ -62,7 +63,7 @@ def demo(generations: Generations = None, model: ModelId = None) -> None:
         chosen = load(DEMO, generations, model)
         fetch_embedded(chosen.model, progress.say)
         findings = asyncio.run(examine(chosen))
-        show(findings)
+        show_findings(findings)
         if not ready(findings):
             raise typer.Exit(2)
         chosen = settle(chosen, progress.say)
@@ -77,7 +78,7 @@ def status(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
 
     chosen = settled(settings)
     if as_json:
-        print(dump_results(chosen))
+        say_json(dump_results(chosen))
     else:
         show_results(chosen)
 
@@ -86,7 +87,7 @@ def report(settings: SettingsPath = DEMO) -> None:
     """Write the lineage's reports, and MLflow's mirror of it, anew from the store."""
     from rsi.wiring.results import rewrite_reports
 
-    rewrite_reports(settled(settings), print)
+    rewrite_reports(settled(settings), say)
 
 
 def schedule(
@@ -102,7 +103,7 @@ def schedule(
     from flows.schedule import check_cron, serve
 
     check_cron(cron)
-    fetch_embedded(settled(settings).model, to_stderr)
+    fetch_embedded(settled(settings).model, tell)
     serve(settings, cron)
 
 
@@ -121,7 +122,7 @@ def settled(path: Path) -> "RunSettings":
     """The settings in a file as they hold on this machine."""
     from rsi.wiring.run import settle
 
-    return settle(load(path), to_stderr)
+    return settle(load(path), tell)
 
 
 def load(path: Path, generations: int | None = None, model: str | None = None) -> "RunSettings":
@@ -136,7 +137,3 @@ def load(path: Path, generations: int | None = None, model: str | None = None) -
     if model is not None:
         settings = settings.model_copy(update={"model": settings.model.model_copy(update={"id": model})})
     return settings
-
-
-def to_stderr(line: str) -> None:
-    print(line, file=sys.stderr)

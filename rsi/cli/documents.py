@@ -1,11 +1,12 @@
 """`rsi hcp`: check, show, diff and pack HCP documents, and their schema."""
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from rsi.cli.out import say, say_json, say_line
 
 if TYPE_CHECKING:
     from rsi.hcp.document import Document
@@ -34,15 +35,16 @@ def check(path: DocumentPath, as_json: AsJson = False) -> None:
     _packed(path).harness()
     notes = check_document(document)
     if as_json:
-        print(json.dumps({"digest": document.digest, "notes": notes}))
+        say_json({"digest": document.digest, "notes": notes})
     else:
-        print("\n".join([f"{path}: valid, digest {document.digest}", *(f"note: {note}" for note in notes)]))
+        for line in (f"{path}: valid, digest {document.digest}", *(f"note: {note}" for note in notes)):
+            say_line(line)
 
 
 @app.command()
 def show(path: DocumentPath) -> None:
     """Print what the episode loop reads of a document, as JSON."""
-    print(_packed(path).harness().model_dump_json(indent=2))
+    say_json(_packed(path).harness(), indent=2)
 
 
 @app.command()
@@ -50,7 +52,7 @@ def schema() -> None:
     """Print the JSON Schema of a document."""
     from rsi.hcp.schema import schema as made
 
-    print(json.dumps(made(), indent=2, sort_keys=True))
+    say_json(made(), indent=2, sort_keys=True)
 
 
 @app.command()
@@ -67,7 +69,7 @@ def pack(
         write(out, document.text)
     except OSError as error:
         raise UserError(f"{out}: cannot be written ({error.strerror}); check path and permissions") from None
-    print(f"{out}: digest {document.digest}")
+    say_line(f"{out}: digest {document.digest}")
 
 
 @app.command()
@@ -80,7 +82,7 @@ def provider(path: DocumentPath) -> None:
 
     document = load(path)
     found = entry(document, environment(document, path.parent, project_root(), os.environ))
-    print(found.model_dump_json(indent=2) if found else "null")
+    say_json(found, indent=2)
 
 
 @app.command()
@@ -88,7 +90,7 @@ def workspace(path: DocumentPath) -> None:
     """What a document's workspace comes to, as JSON: entries, targets, checksums. Secrets are masked."""
     from rsi.hcp.provenance import provenance
 
-    print(json.dumps(provenance(_packed(path)), indent=2))
+    say_json(provenance(_packed(path)), indent=2)
 
 
 @app.command()
@@ -101,4 +103,7 @@ def diff(before: DocumentPath, after: DocumentPath, as_json: AsJson = False) -> 
     from rsi.hcp.document import load
 
     found = differences(load(before), load(after))
-    print(json.dumps([asdict(item) for item in found], default=str) if as_json else render(found))
+    if as_json:
+        say_json([asdict(item) for item in found])
+    else:
+        say(render(found))

@@ -1,13 +1,13 @@
 """`rsi ledger verify|show`: what was recorded of looks, verdicts, reviews and promotions, and whether it is whole."""
 
 import json
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rsi.cli.cycle import DEMO, AsJson, SettingsPath, settled, to_stderr
+from rsi.cli.cycle import DEMO, AsJson, SettingsPath, settled
+from rsi.cli.out import say_json, say_line, tell
 
 if TYPE_CHECKING:
     from rsi.gate.ledger import Entry
@@ -23,20 +23,20 @@ def verify(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
     from rsi.wiring.ledger import examine
 
     chosen = settled(settings)
-    found = examine(chosen, to_stderr)
+    found = examine(chosen, tell)
     if not found.entries and not found.faults:
         raise UserError(f"lineage '{chosen.lineage}' has no ledger in {home()}; check its name, and RSI_HOME")
     head = found.entries[-1] if found.entries else None
     if as_json:
         shown = {"seq": head.seq, "hash": head.hash, "signed": head.signature is not None} if head else None
         counted = {"lineage": chosen.lineage, "entries": len(found.entries), "head": shown}
-        print(json.dumps({**counted, "faults": list(found.faults)}))
+        say_json({**counted, "faults": list(found.faults)})
     else:
         for fault in found.faults:
-            print(fault)
+            say_line(fault)
         entries = f"{len(found.entries)} entries" + (f", head {head.hash}" if head else "")
         signed = ", signed" if head and head.signature else ""
-        print(f"ledger of '{chosen.lineage}': {entries}{signed}: {len(found.faults)} faults")
+        say_line(f"ledger of '{chosen.lineage}': {entries}{signed}: {len(found.faults)} faults")
     if found.faults:
         raise typer.Exit(1)
 
@@ -46,15 +46,15 @@ def show(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
     """Every entry, oldest first."""
     from rsi.wiring.ledger import examine
 
-    found = examine(settled(settings), to_stderr)
+    found = examine(settled(settings), tell)
     if as_json:
-        print(json.dumps([{**entry.model_dump(), "body": _content(entry)} for entry in found.entries]))
+        say_json([{**entry.model_dump(), "body": _content(entry)} for entry in found.entries])
         return
     for entry in found.entries:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(entry.at))
-        print(f"{entry.seq:4}  {when} UTC  {entry.kind:10} {_summary(entry)}  {entry.hash[:12]}")
+        say_line(f"{entry.seq:4}  {when} UTC  {entry.kind:10} {_summary(entry)}  {entry.hash[:12]}")
     if found.faults:
-        print(f"{len(found.faults)} faults; `rsi ledger verify` names them", file=sys.stderr)
+        tell(f"{len(found.faults)} faults; `rsi ledger verify` names them")
 
 
 def _summary(entry: "Entry") -> str:

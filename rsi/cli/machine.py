@@ -1,11 +1,12 @@
 """`rsi doctor` and `rsi model fetch`: what this machine has and can do."""
 
 import asyncio
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from rsi.cli.out import say_json, say_line
 
 if TYPE_CHECKING:
     from rsi.doctor import Finding
@@ -28,18 +29,19 @@ def doctor(
 
     findings = asyncio.run(examine(load_settings(settings) if settings else RunSettings(), model))
     if as_json:
-        print(json.dumps(as_rows(findings), indent=2))
+        say_json(as_rows(findings), indent=2)
     else:
-        show(findings)
+        show_findings(findings)
     raise typer.Exit(0 if ready(findings) else 2)
 
 
-def show(findings: "list[Finding]") -> None:
+def show_findings(findings: "list[Finding]") -> None:
     """Print one line a check, and its remedy where it failed."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(soft_wrap=True)
+    from rsi.report.console import EscapingConsole
+
+    console = EscapingConsole()
     for finding in findings:
         word, style = (
             ("ok", "green") if finding.ok else (("missing", "red") if finding.required else ("absent", "yellow"))
@@ -55,4 +57,4 @@ def fetch() -> None:
     from rsi.config import home
     from rsi.models.embedded.fetch import fetch as fetch_model
 
-    print(fetch_model(home()))
+    say_line(fetch_model(home()))

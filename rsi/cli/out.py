@@ -12,6 +12,11 @@ def say(text: object) -> None:
     print(escape(str(text)))
 
 
+def say_line(text: object) -> None:
+    """One line on stdout, whatever the names in it hold."""
+    print(_line(str(text)))
+
+
 def say_json(value: Any, indent: int | None = None, sort_keys: bool = False) -> None:
     """One JSON value in ASCII on stdout: what would need escaping is escaped as JSON does it. Records are
     written as they dump; what JSON has no word for as its text."""
@@ -19,8 +24,12 @@ def say_json(value: Any, indent: int | None = None, sort_keys: bool = False) -> 
 
 
 def tell(line: str) -> None:
-    """A line on stderr."""
-    print(escape(line), file=sys.stderr)
+    """One line on stderr."""
+    print(_line(line), file=sys.stderr)
+
+
+def _line(text: str) -> str:
+    return escape(text).replace("\n", "\\n")
 
 
 def _plain(value: Any) -> Any:
@@ -34,6 +43,8 @@ class Escaping:
         self._stream = stream
 
     def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError("text is written here")  # so that nobody takes it for a stream of bytes
         self._stream.write(escape(text))
         return len(text)
 

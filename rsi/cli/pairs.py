@@ -1,11 +1,11 @@
 """`rsi compare`, `lineage`, `rollback`: pairs and their history."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from rsi.cli.cycle import DEMO, AsJson, SettingsPath, settled
+from rsi.cli.out import say, say_json, say_line
 
 Pair = Annotated[str, typer.Argument(help="A pair: its name or a beginning of its digest.")]
 
@@ -26,11 +26,11 @@ def compare(a: Pair, b: Pair, settings: SettingsPath = DEMO, as_json: AsJson = F
     left, right = find_pair(records, a), find_pair(records, b)
     rows = rows_of(left, right)
     if as_json:
-        print(json.dumps([row._asdict() for row in rows]))
+        say_json([row._asdict() for row in rows])
         return
     for row in rows:
-        print(f"{' ' if row.same else '*'} {row.what:45} {row.a:32} {row.b}")
-    print(document_diff(left, right))
+        say_line(f"{' ' if row.same else '*'} {row.what:45} {row.a:32} {row.b}")
+    say(document_diff(left, right))
 
 
 def lineage(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
@@ -44,14 +44,14 @@ def lineage(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
     chosen = settled(settings)
     found = steps(*pairs_of(chosen))
     if as_json:
-        print(json.dumps([step._asdict() for step in found]))
+        say_json([step._asdict() for step in found])
         return
     for step in found:
-        print(f"generation {step.generation}  {step.pair}  {step.role}  from {step.parent or 'the start'}")
-        print(f"{'':14}hcp {step.hcp}, adapters {step.adapters}")
+        say_line(f"generation {step.generation}  {step.pair}  {step.role}  from {step.parent or 'the start'}")
+        say_line(f"{'':14}hcp {step.hcp}, adapters {step.adapters}")
         for event in step.history:
-            print(f"{'':14}{event}")
-    print(f"ledger: {ledger_head(chosen)}")
+            say_line(f"{'':14}{event}")
+    say_line(f"ledger: {ledger_head(chosen)}")
     if damaged := damaged_files(chosen):
         raise IntegrityError(damaged[0] + (f" ({len(damaged) - 1} more)" if len(damaged) > 1 else ""))
 
@@ -65,4 +65,4 @@ def rollback(
     from rsi.wiring.pairs import rollback as roll_back
 
     record = roll_back(settled(settings), to, reason)
-    print(f"champion of '{record.lineage}' is {record.pair.name} again")
+    say_line(f"champion of '{record.lineage}' is {record.pair.name} again")

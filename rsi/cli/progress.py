@@ -4,9 +4,10 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
+
+from rsi.report.console import EscapingConsole
 
 EVERY = 30.0  # seconds between plain lines
 
@@ -15,7 +16,7 @@ class Progress:
     """Call it with (name, done, total). `say` prints a line without breaking the bars."""
 
     def __init__(self) -> None:
-        self._console = Console(soft_wrap=True, highlight=False, markup=False)
+        self._console = EscapingConsole()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._bars = Bars(*columns, console=self._console, transient=True) if self._console.is_terminal else None
         self._tasks: dict[str, int] = {}
@@ -33,7 +34,7 @@ class Progress:
             self._bars.stop()
 
     def say(self, line: str) -> None:
-        self._console.print(line)
+        self._console.print(line.replace("\n", "\\n"))
 
     def __call__(self, name: str, done: int, total: int) -> None:
         if self._bars is None:

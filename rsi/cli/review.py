@@ -1,12 +1,12 @@
 """`rsi review`: what waits for people, and what they decide."""
 
 import getpass
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rsi.cli.cycle import DEMO, AsJson, SettingsPath, settled
+from rsi.cli.out import say, say_json
 
 if TYPE_CHECKING:
     from rsi.report.review import Case
@@ -25,9 +25,9 @@ def list_(settings: SettingsPath = DEMO, as_json: AsJson = False) -> None:
 
     found = cases(settled(settings))
     if as_json:
-        print(json.dumps([case.model_dump(mode="json") for case in found]))
+        say_json(found)
     else:
-        print("\n".join(line(case) for case in found) or "nothing was asked")
+        say("\n".join(line(case) for case in found) or "nothing was asked")
 
 
 @app.command()
@@ -37,19 +37,22 @@ def show(request: Request, settings: SettingsPath = DEMO, as_json: AsJson = Fals
     from rsi.wiring.reviews import show as shown
 
     case = shown(settled(settings), request)
-    print(json.dumps(case.model_dump(mode="json")) if as_json else page(case))
+    if as_json:
+        say_json(case)
+    else:
+        say(page(case))
 
 
 @app.command()
 def approve(request: Request, settings: SettingsPath = DEMO, reviewer: Reviewer = "", reason: Reason = "") -> None:
     """Approve exactly what the request shows."""
-    print(_said(_decide(request, settings, reviewer, "approve", reason)))
+    say(_said(_decide(request, settings, reviewer, "approve", reason)))
 
 
 @app.command()
 def reject(request: Request, settings: SettingsPath = DEMO, reviewer: Reviewer = "", reason: Reason = "") -> None:
     """Reject it, which ends the request."""
-    print(_said(_decide(request, settings, reviewer, "reject", reason)))
+    say(_said(_decide(request, settings, reviewer, "reject", reason)))
 
 
 def _decide(request: str, settings: SettingsPath, reviewer: str, verdict: str, reason: str) -> "Case":

@@ -14,6 +14,7 @@ from rsi.hcp.document import parse
 from rsi.report import words
 from rsi.report.data import GenerationData, ReportData
 from rsi.report.pictures import coverage_curve, learning_curve, loci_bars, thinned, training_curve, training_rates
+from rsi.text import escape
 from rsi.types import Expansion, Locus
 
 LONGEST = 300  # characters of a value in the HCP diff
@@ -27,9 +28,15 @@ def render(data: ReportData) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_escaped,
     )
     environment.filters |= {"percent": words.percent, "points": words.points}
     return environment.get_template("page.html.j2").render(_context(data))
+
+
+def _escaped(value: Any) -> Any:
+    """What a page shows of text from elsewhere; autoescape does the rest. Our own pictures stay as they are."""
+    return escape(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _context(data: ReportData) -> dict[str, Any]:

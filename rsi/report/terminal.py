@@ -25,7 +25,7 @@ def show(data: ReportData, console: Console) -> None:
     if data.budget:
         console.print(_budget(data, console))
     for label, place in data.places.items():
-        console.print(Text(f"{label}: {place}"), soft_wrap=True)
+        console.print(Text(words.single_line(f"{label}: {place}")), soft_wrap=True)
 
 
 def _table(data: GenerationData, console: Console) -> Table:

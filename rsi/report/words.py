@@ -2,6 +2,7 @@
 
 from rsi.figures import wilson
 from rsi.report.data import BudgetFigure, GenerationData
+from rsi.text import escape_line
 from rsi.types import CoveragePoint, Rate, Verdict
 
 SLICES = ("unseen instances", "unseen families")
@@ -56,6 +57,5 @@ def judged(verdict: Verdict) -> str:
 
 
 def single_line(text: str, limit: int = 300) -> str:
-    """Text from elsewhere for a terminal: one line, no control characters."""
-    flat = " ".join(text.split())
-    return "".join(c if c.isprintable() else "?" for c in flat)[:limit]
+    """Text from elsewhere for a terminal: one line, what cannot be seen escaped."""
+    return escape_line(text, limit)

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rich.console import Console
-
 from rsi.config import RunSettings, home
 from rsi.errors import UserError
 from rsi.files import read_text
@@ -19,6 +17,7 @@ from rsi.registry.ledger import Ledger
 from rsi.registry.looks import Looks
 from rsi.registry.pairs import Mirror, default_uri
 from rsi.registry.store import SqlStore
+from rsi.report.console import EscapingConsole
 from rsi.report.data import BudgetFigure, GenerationData, LostAttempts, ReportData
 from rsi.report.terminal import show
 from rsi.results import Results
@@ -161,11 +160,11 @@ def show_results(settings: RunSettings, budget: Sequence[BudgetFigure] = ()) -> 
     """Print the lineage's table."""
     with opened() as database:
         records = Records(settings, database)
-        show(records.until(records.last(), budget), Console())
+        show(records.until(records.last(), budget), EscapingConsole())
 
 
-def dump_results(settings: RunSettings) -> str:
-    """The same as JSON."""
+def dump_results(settings: RunSettings) -> ReportData:
+    """The same as a record."""
     with opened() as database:
         records = Records(settings, database)
-        return records.until(records.last()).model_dump_json(indent=2)
+        return records.until(records.last())
