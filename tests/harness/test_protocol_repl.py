@@ -102,3 +102,9 @@ async def test_a_hook_rewrites_what_a_block_hands_to_a_tool_and_fails_as_it_decl
     assert "denied" in episode.turns[0].observation and seen == [40]
     assert episode.hook_failures == ("PreToolUse guard: exit code 3",)
     assert episode.cost.sandbox_seconds <= episode.cost.seconds  # a hook's time counts once
+
+
+async def test_a_saved_function_has_unix_lines():
+    code = "def twice(x):\\r\\n    return 2 * x\\r\\n"
+    _, episode = await play('```python\nsave_tool(name="twice", code="' + code + '")\n```', "<answer>1</answer>")
+    assert [staged.code for staged in episode.staged] == ["def twice(x):\n    return 2 * x\n"]

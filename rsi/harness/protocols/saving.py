@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from rsi.config import first_problem
 from rsi.errors import UserError
 from rsi.harness.repl import Masked, Tool
+from rsi.text import unix_lines
 from rsi.types import StagedTool
 
 SAVE = "save_tool"
@@ -36,7 +37,8 @@ class Saved:
 
     async def _save(self, arguments: Mapping[str, Any]) -> str:
         try:
-            staged = StagedTool.model_validate(dict(arguments))
+            given = {key: unix_lines(value) if isinstance(value, str) else value for key, value in arguments.items()}
+            staged = StagedTool.model_validate(given)
         except ValidationError as error:
             raise UserError(f"{SAVE}: {first_problem(error)}") from None
         if keyword.iskeyword(staged.name) or staged.name in self._taken:
