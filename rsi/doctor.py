@@ -38,7 +38,7 @@ async def examine(settings: RunSettings, load_model: bool = True) -> list[Findin
     """All findings. The sandbox is really started, the model really loaded and asked for a token."""
     findings = [_python(), *_versions(), _disk(home()), _memory(), await _sandbox(settings)]
     if load_model:
-        findings.append(await _model(settings.model))
+        findings.append(await examine_model(settings.model))
     return findings
 
 
@@ -100,14 +100,13 @@ async def _sandbox(settings: RunSettings) -> Finding:
     return Finding("sandbox", True, f"{kind} ({name}) started and ran a command (memory: {tree})")
 
 
-async def _model(settings: ModelSettings) -> Finding:
+async def examine_model(settings: ModelSettings) -> Finding:
     from rsi.models.served.address import show_url
     from rsi.types import Message, ModelRequest, Sampling
     from rsi.wiring.models import open_model
 
-    request = ModelRequest(
-        messages=(Message(role="user", content="Say hello."),), sampling=Sampling(max_new_tokens=4), seed=0
-    )
+    messages = (Message(role="system", content="Be brief."), Message(role="user", content="Say hello."))
+    request = ModelRequest(messages=messages, sampling=Sampling(max_new_tokens=4), seed=0)
     try:
         async with open_model(settings) as model:
             completion = await asyncio.wait_for(model.backend.generate(request), 180)

@@ -4,6 +4,12 @@ All of them pickle (they cross process boundaries), so each takes plain position
 """
 
 
+def reason(error: BaseException) -> str:
+    """The first line of what an exception says, under its type's name where it says hardly anything; never empty."""
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return first if " " in first else f"{type(error).__name__}: {first}".removesuffix(": ")
+
+
 class RsiError(Exception):
     """Root of every error this project raises on purpose."""
 

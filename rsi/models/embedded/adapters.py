@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rsi.errors import UserError
+from rsi.errors import InfrastructureError, UserError, reason
 from rsi.models.embedded.decode import BASE
 from rsi.update.adapters import open_revision
 
@@ -53,8 +53,8 @@ class AdapterShelf:
             yield self._model
 
     def _read(self, name: str) -> None:
+        import torch
         from peft import PeftConfig, PeftModel
-        from safetensors import SafetensorError
 
         folder = (self._root or Path()) / name
         if self._root is None or not CONTENT_NAME.fullmatch(name) or not (folder / "adapter_config.json").is_file():
@@ -66,16 +66,29 @@ class AdapterShelf:
             found = self._model.load_adapter(folder, adapter_name=name, is_trainable=False)
             if found.unexpected_keys:
                 raise ValueError(f"it holds {found.unexpected_keys[0]}, which this base has not")
-        except (ValueError, KeyError, TypeError, OSError, RuntimeError, SafetensorError) as error:
+            if found.missing_keys:
+                raise ValueError(f"it lacks {found.missing_keys[0]}")
+            if wrong := [key for key, value in self._tensors(name) if not torch.isfinite(value).all()]:
+                raise ValueError(f"{wrong[0]} holds what is no number")
+        except Exception as error:  # noqa: BLE001 files from elsewhere, read by several libraries
             self._drop(name)
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise UserError(f"adapter '{name}': {folder} cannot be loaded on this base ({reason})") from None
+            if isinstance(error, MemoryError | torch.OutOfMemoryError):
+                raise InfrastructureError(f"adapter '{name}': no memory to load it ({reason(error)})") from None
+            raise UserError(f"adapter '{name}': {folder} cannot be loaded on this base ({reason(error)})") from None
         self._model.eval()
+
+    def _tensors(self, name: str) -> Iterator[tuple[str, Any]]:
+        return ((key, value) for key, value in self._model.named_parameters() if name in key.split("."))
 
     def _drop(self, name: str) -> None:
         """Take `name` out of the module, and all of PEFT with the last one. Nothing of a failed load stays."""
+        from peft.tuners.tuners_utils import BaseTunerLayer
+
         held = getattr(self._model, "peft_config", {})
-        if set(held) == {name}:
-            self._model = self._model.unload()
+        if not set(held) - {name}:  # also where PEFT gave up half-way, and has wrapped some layers of a bare module
+            self._model = self._model.unload() if held else self._model
+            for key, layer in list(self._model.named_modules()):
+                if isinstance(layer, BaseTunerLayer):
+                    self._model.set_submodule(key, layer.get_base_layer())
         elif name in held:
             self._model.delete_adapter(name)

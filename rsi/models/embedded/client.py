@@ -5,7 +5,8 @@ import contextlib
 import itertools
 from asyncio import StreamReader, StreamWriter
 
-from rsi.models.wire import LINE_LIMIT, Call, Reply, gone, line
+from rsi.errors import ContextOverflow
+from rsi.models.wire import LINE_LIMIT, SILENT_SECONDS, Call, Reply, gone, line
 from rsi.types import Completion, ModelRequest
 
 
@@ -22,9 +23,11 @@ class _Link:
 
     async def ask(self, request: ModelRequest) -> Completion:
         id, answer = next(self._ids), self.loop.create_future()
+        if len(text := line(Call(id=id, request=request))) > LINE_LIMIT:
+            raise ContextOverflow(f"the request has {len(text) >> 20} MB, the engine takes {LINE_LIMIT >> 20}")
         self._waiting[id] = answer
         try:
-            self._writer.write(line(Call(id=id, request=request)))
+            self._writer.write(text)
             await self._writer.drain()
             return await answer  # type: ignore[no-any-return]
         except ConnectionError as error:
@@ -46,7 +49,7 @@ class _Link:
     async def _listen(self) -> None:
         why: object = "it closed the connection"
         try:
-            while text := await self._reader.readline():
+            while text := await self._next_line():
                 reply = Reply.model_validate_json(text)
                 waiting = self._waiting.get(reply.id)
                 if waiting is None or waiting.done():
@@ -62,7 +65,19 @@ class _Link:
             for waiting in self._waiting.values():
                 if not waiting.done():
                     waiting.set_exception(gone(self._address, why))
-            self._writer.close()
+            self._writer.transport.abort()  # nothing that was not sent is of use to anybody
+
+    async def _next_line(self) -> bytes:
+        """The next line; empty at the end. TimeoutError after SILENT_SECONDS, counted in quarters: a loop that was kept
+        busy itself sees one of them end, and then what has come meanwhile."""
+        reading = asyncio.ensure_future(self._reader.readline())
+        try:
+            for _ in range(4):
+                if (await asyncio.wait({reading}, timeout=SILENT_SECONDS / 4))[0]:
+                    return reading.result()
+            raise TimeoutError(f"it has been silent for {SILENT_SECONDS:.0f} s")
+        finally:
+            reading.cancel()
 
 
 class EngineClient:

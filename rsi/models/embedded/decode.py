@@ -4,6 +4,7 @@ Knows the model's forward and the tokenizer's decoding; knows nothing of queues,
 """
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from rsi.models.stops import first_stop
 from rsi.types import ModelRequest
 
 Finish = Literal["stop", "length"]
+End = Literal["stop", "length", "nan"]  # "nan": the model gives no numbers for this row
 BASE = "__base__"  # PEFT's name for "no adapter" in a mixed batch
 GROW = 64  # positions by which a cache buffer grows
 
@@ -126,12 +128,20 @@ class _Batch:
         return out.logits[:, -1]
 
 
-def decode(model: Any, renderer: Renderer, rows: Sequence[Row], finish: Callable[[Row, Finish], None]) -> None:
-    """Sample all `rows` (at least one), under no_grad; `finish` is called for each once its last token is drawn."""
+def decode(
+    model: Any,
+    renderer: Renderer,
+    rows: Sequence[Row],
+    finish: Callable[[Row, End], None],
+    beat: Callable[[], None] = lambda: None,
+) -> None:
+    """Sample all `rows` (at least one), under no_grad; `finish` is called for each once its last token is drawn, `beat`
+    before each step of the model."""
     batch = _Batch(model, list(rows), renderer.window)
     for row in rows:
         if row.request.choices:
             row.node = trie([renderer.encode(choice) for choice in row.request.choices])
+    beat()
     logits = batch.prefill(pad=min(renderer.eos, default=0))
     done: set[int] = set()  # rows of the batch that have finished and wait to be dropped
     step = 0
@@ -144,7 +154,8 @@ def decode(model: Any, renderer: Renderer, rows: Sequence[Row], finish: Callable
                 continue
             row.tokens.append(token)
             row.logprobs.append(logprob)
-            if ended := _ended(row, renderer):
+            ended: End | None = "nan" if math.isnan(logprob) else _ended(row, renderer)
+            if ended:
                 finish(row, ended)
             if ended or row.gone():
                 done.add(i)
@@ -155,6 +166,7 @@ def decode(model: Any, renderer: Renderer, rows: Sequence[Row], finish: Callable
             index = [i for i in range(len(batch.rows)) if i not in done]
             batch.keep(index)
             tokens, done = tokens[index], set()
+        beat()
         logits = batch.step(tokens)
 
 

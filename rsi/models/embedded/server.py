@@ -19,9 +19,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from rsi.config import ModelSettings
-from rsi.errors import IntegrityError, RsiError, UserError
+from rsi.errors import RsiError, reason
 from rsi.models.embedded.engine import Engine, EngineSettings, load
-from rsi.models.wire import LINE_LIMIT, Call, Reply, failure, line
+from rsi.models.wire import BEAT, BEAT_SECONDS, LINE_LIMIT, Call, Reply, failure, line
 from rsi.types import Record
 from rsi.weights import check_content
 
@@ -44,6 +44,7 @@ class Connection:
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     async def serve(self) -> None:
+        beating = asyncio.create_task(self._beat())
         try:
             while text := await self._reader.readline():
                 call = Call.model_validate_json(text)
@@ -56,18 +57,27 @@ class Connection:
         except (ValidationError, ValueError, ConnectionError) as error:
             print(f"a client was dropped: {str(error).splitlines()[0]}", file=sys.stderr)
         finally:
-            for task in list(self._tasks.values()):
+            for task in (beating, *self._tasks.values()):
                 task.cancel()
             self._writer.close()
 
     async def _answer(self, call: Call) -> None:
         assert call.request is not None
         try:
-            reply = Reply(id=call.id, completion=await self._engine.generate(call.request))
-        except RsiError as error:
-            reply = failure(call.id, error)
+            reply = line(Reply(id=call.id, completion=await self._engine.generate(call.request)))
+        except Exception as error:  # noqa: BLE001 whatever it is, this request is answered with it and others go on
+            reply = line(failure(call.id, error))
+        await self._send(reply)
+
+    async def _beat(self) -> None:
+        """Tell the client from time to time that this process is alive, however long an answer takes."""
+        while True:
+            await self._send(line(BEAT))
+            await asyncio.sleep(BEAT_SECONDS)
+
+    async def _send(self, text: bytes) -> None:
         with contextlib.suppress(ConnectionError):
-            self._writer.write(line(reply))
+            self._writer.write(text)
             await self._writer.drain()
 
 
@@ -100,8 +110,9 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, args=(Path(spec.socket).parent,), daemon=True).start()
     try:
         asyncio.run(serve(spec))
-    except (UserError, IntegrityError) as error:
-        print(f"error {error}", flush=True)
+    except Exception as error:  # noqa: BLE001 the parent is told in one line, whatever a model's folder makes of us
+        why = str(error) if isinstance(error, RsiError) else f"{spec.folder} cannot be served ({reason(error)})"
+        print(f"error {' '.join(why.split())}", flush=True)
         os._exit(2)
 
 
