@@ -18,6 +18,7 @@ from rsi.models.embedded.client import EngineClient
 from rsi.models.embedded.fetch import ModelFolder
 from rsi.models.embedded.process import EngineProcess
 from rsi.types import Message
+from rsi.weights import content_digest, file_digests
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(120)]
 SETTINGS = ModelSettings(device="cpu", dtype="float32", threads=1)
@@ -27,6 +28,10 @@ NO_SYSTEM = (
 )
 
 
+def served(folder):
+    return ModelFolder(folder, content_digest(file_digests(folder)))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return Path(build_model(tmp_path_factory.mktemp("base"), NO_SYSTEM))
@@ -34,7 +39,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def process(folder, tmp_path):
-    process = EngineProcess(ModelFolder(folder, "base"), tmp_path, SETTINGS)
+    process = EngineProcess(served(folder), tmp_path, SETTINGS)
     process.start()
     yield process
     process.stop()
@@ -112,7 +117,7 @@ CANNOT_SERVE = {
 def test_a_folder_that_cannot_serve_is_one_line(tmp_path, name):
     build_model(tmp_path)
     CANNOT_SERVE[name](tmp_path)
-    process = EngineProcess(ModelFolder(tmp_path, "x"), tmp_path, SETTINGS)
+    process = EngineProcess(served(tmp_path), tmp_path, SETTINGS)
     with pytest.raises(UserError, match="model: ") as caught:
         process.start()
     assert "\n" not in str(caught.value) and process.pid is None
