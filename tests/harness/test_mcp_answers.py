@@ -105,7 +105,7 @@ def called(asked, name, given):
 )
 async def test_a_server_that_gives_no_answer_costs_that_call_alone(sandbox, odd, words):
     tools = await offered(sandbox, f"def called(asked, name, given):\n    {odd}")
-    assert words in (await ask(tools, "mcp__s__t", seconds=0.4))["error"]
+    assert words in (await ask(tools, "mcp__s__t", seconds=1 if words == "in time" else 10))["error"]
     assert "error" in await ask(tools, "mcp__s__t", seconds=0.3)
     assert (await sandbox.exec("echo fine", 5)).stdout == "fine\n"
     assert sorted(await sandbox.get()) == []
