@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from rsi.discovery.band import reliable
-from rsi.errors import ContextOverflow
+from rsi.errors import ContextOverflow, RequestRefusedError
 from rsi.ids import seed_of
 from rsi.ports import ModelBackend
 from rsi.types import FamilyRate, Message, ModelRequest, Recipe, Refusal, Sampling
@@ -69,6 +69,9 @@ class ModelProposer:
             except ContextOverflow:
                 refusals.append(Refusal(recipe=None, text="", reason="the rates do not fit the model's window"))
                 break
+            except RequestRefusedError:
+                refusals.append(Refusal(recipe=None, text="", reason="the model's server refused the request"))
+                continue
             recipe = parse(text)
             reason = refusal(recipe, known, recipes)
             if recipe is not None and not reason:
