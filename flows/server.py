@@ -29,6 +29,7 @@ def prefect_api() -> Iterator[str]:
             raise UserError(f"PREFECT_API_URL: no Prefect server answers at {url}; start it, or unset the variable")
         yield url
         return
+    reach_loopback()
     port, log = free_port(), Path(os.environ["PREFECT_HOME"]) / "server.log"
     server = child.start(server_command(port, "--no-ui"), os.environ, log, death=signal.SIGKILL)
     try:
@@ -36,6 +37,14 @@ def prefect_api() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/api"
     finally:
         child.end(server)
+
+
+def reach_loopback() -> None:
+    """No client in this process, nor in those it starts, asks a proxy for a server on this machine."""
+    for name in ("no_proxy", "NO_PROXY"):
+        known = os.environ.get(name, "")
+        missing = [host for host in ("127.0.0.1", "localhost") if host not in known.split(",")]
+        os.environ[name] = ",".join(filter(None, [known, *missing]))
 
 
 def server_command(port: int, *options: str) -> list[str]:
@@ -48,10 +57,15 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def on_loopback(url: str) -> bool:
+    """Whether `url` is on this machine: no proxy leads there."""
+    return httpx.URL(url).host in ("127.0.0.1", "localhost", "::1")
+
+
 def healthy(url: str) -> bool:
     try:
-        return httpx.get(url, timeout=5.0).status_code == 200
-    except httpx.HTTPError:
+        return httpx.get(url, timeout=5.0, trust_env=not on_loopback(url)).status_code == 200
+    except (httpx.HTTPError, ImportError, ValueError):  # also a proxy that cannot be used
         return False
 
 

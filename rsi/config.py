@@ -16,15 +16,45 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def home() -> Path:
-    """RSI_HOME, or ~/.rsi: stores, models, adapters, the secret salt."""
-    return Path(os.environ.get("RSI_HOME") or Path.home() / ".rsi").expanduser().absolute()
+    """RSI_HOME, or ~/.rsi: stores, models, adapters, the secret salt. UserError where it can be no folder."""
+    named = os.environ.get("RSI_HOME")
+    try:
+        folder = (Path(named) if named else Path.home() / ".rsi").expanduser().absolute()
+    except RuntimeError as error:  # this user has no home, or the one named is not known
+        why = f"RSI_HOME '{named[:60]}' cannot be used" if named else "this user has no home folder"
+        raise UserError(f"{why} ({error}); set RSI_HOME to a folder that can be written") from None
+    except FileNotFoundError:
+        raise UserError("the working directory is gone; change to another, or set an absolute RSI_HOME") from None
+    _check_home(folder)
+    return folder
+
+
+def _check_home(folder: Path) -> None:
+    """Something else than a folder in its place, or a name that no file system takes, is told before it is used."""
+    try:
+        folder.stat()
+    except FileNotFoundError:
+        if folder.is_symlink():
+            raise UserError(
+                f"RSI_HOME '{folder}': is a link to nothing ({folder.readlink()}); make that folder, or set RSI_HOME "
+                "to another"
+            ) from None
+        return
+    except OSError as error:
+        raise UserError(f"RSI_HOME '{str(folder)[:200]}': {error.strerror}; set RSI_HOME to a folder") from None
+    if not folder.is_dir():
+        raise UserError(f"RSI_HOME '{folder}': is no folder; set RSI_HOME to one")
 
 
 def project_root() -> Path:
     """The checkout that holds task_banks/, harness_configs/ and contracts/: the working directory if it has them, else
     the folder of this package."""
-    here = Path.cwd()
-    return here if (here / "task_banks").is_dir() else Path(__file__).resolve().parent.parent
+    shipped = Path(__file__).resolve().parent.parent
+    try:
+        here = Path.cwd()
+        return here if (here / "task_banks").is_dir() else shipped
+    except OSError:  # the working directory is gone, or may not be read
+        return shipped
 
 
 # What one stage may ask for. A slip of a digit or three is to be found before anything is spent; what a whole run may

@@ -19,7 +19,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from rsi.config import home
-from rsi.errors import UserError
+from rsi.errors import UserError, reason
+from rsi.registry.locks import NO_LOCKS, missing_locks
 
 T = TypeVar("T")
 BUSY_MS = 5000  # SQLite waits this long for another writer before it says "locked"
@@ -33,6 +34,7 @@ class Database:
         self._engine = engine
         self._writing = engine.execution_options(rsi_write=True)
         self.where = engine.url.database or engine.url.render_as_string()
+        self.is_file = engine.dialect.name == "sqlite" and bool(engine.url.database)
         self.anchors = anchors_of(engine.url)
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -55,6 +57,8 @@ class Database:
                 if not _busy(error):
                     raise _explained(error, self.where) from error
                 time.sleep(0.05 * 2**attempt)
+        if self.is_file and (why := missing_locks(Path(self.where).parent)):
+            raise UserError(f"store {self.where}: {NO_LOCKS} ({why})")
         raise UserError(
             f"store {self.where}: other processes kept it busy for half a minute; try again when they ended"
         )
@@ -63,8 +67,13 @@ class Database:
         self._engine.dispose()
 
 
-def default_url() -> str:
-    return f"sqlite:///{home() / 'store.db'}"
+def default_url() -> URL:
+    return sqlite_url(home() / "store.db")
+
+
+def sqlite_url(file: Path) -> URL:
+    """A path is no URL: `%`, `?` and `#` in it are letters. Kept as a URL, not as text, so that nothing parses it."""
+    return URL.create("sqlite", database=str(file))
 
 
 def anchors_of(url: URL) -> Path:
@@ -73,13 +82,13 @@ def anchors_of(url: URL) -> Path:
     return (Path(beside).absolute().parent if beside else home()) / "anchors"
 
 
-def open_database(url: str | None = None) -> Database:
+def open_database(url: str | URL | None = None) -> Database:
     """Open the store at an SQLAlchemy URL (default: store.db under RSI_HOME) and bring its schema up to date.
 
     UserError where the URL is malformed, its driver missing, the place not writable, the file no database, or the store
     written by a newer version."""
     try:
-        parsed = make_url(url or default_url())
+        parsed = make_url(url if url is not None else default_url())
         if parsed.get_backend_name() == "sqlite" and parsed.database:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(parsed)
@@ -93,7 +102,11 @@ def open_database(url: str | None = None) -> Database:
         event.listen(engine, "connect", _sqlite_connect)
         event.listen(engine, "begin", _sqlite_begin)
     database = Database(engine)
-    database.write(_migrate)
+    try:
+        database.write(_migrate)
+    except BaseException:
+        database.close()
+        raise
     return database
 
 
@@ -141,7 +154,12 @@ def _busy(error: DBAPIError) -> bool:
 
 def _explained(error: DBAPIError, where: str) -> Exception:
     """A UserError for what a user can mend; the error itself for what is a fault of ours."""
-    text = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    text = reason(error.orig or error)
+    code = getattr(error.orig, "sqlite_errorname", None) or ""
+    if ("LOCK" in code and code.startswith("SQLITE_IOERR")) or code in ("SQLITE_PROTOCOL", "SQLITE_IOERR_SHMMAP"):
+        return UserError(f"store {where}: {NO_LOCKS} ({text})")
+    if code.startswith("SQLITE_IOERR") and (why := missing_locks(Path(where).parent)):
+        return UserError(f"store {where}: {NO_LOCKS} ({why})")
     remedies = {
         "disk is full": "the disk is full; free some space and run again, nothing recorded was lost",
         "unable to open": "it cannot be opened; check the path and its permissions",
@@ -150,6 +168,7 @@ def _explained(error: DBAPIError, where: str) -> Exception:
         "could not decode": "a text in it is damaged; restore it from a copy, or use another RSI_HOME",
         "malformed": "the file is damaged; restore it from a copy, or use another RSI_HOME",
         "disk i/o error": "the disk failed; check it and its free space",
+        "out of memory": "there is no memory left; close programs and run again, nothing recorded was lost",
         "could not connect": "the server does not answer; check the URL and that it runs",
         "connection refused": "the server does not answer; check the URL and that it runs",
     }

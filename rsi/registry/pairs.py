@@ -14,6 +14,7 @@ from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 from rsi.config import home
 from rsi.gate.ledger import Anchor
@@ -26,7 +27,13 @@ BATCH = 500  # metrics a call; MLflow takes 1000
 
 
 def default_uri() -> str:
-    return f"sqlite:///{home() / 'mlflow' / 'mlflow.db'}"
+    return file_uri(home() / "mlflow" / "mlflow.db")
+
+
+def file_uri(file: Path) -> str:
+    """The tracking URI of an SQLite file. MLflow takes text, which SQLAlchemy parses: what it would read as an escape
+    or as the start of a query is written as an escape."""
+    return f"sqlite:///{quote(str(file), safe='/ ')}"
 
 
 class Mirror:
@@ -130,11 +137,11 @@ class Mirror:
 
     def _folder(self) -> Path | None:
         prefix = "sqlite:///"
-        return Path(self.uri.removeprefix(prefix)).parent if self.uri.startswith(prefix) else None
+        return Path(unquote(self.uri.removeprefix(prefix))).parent if self.uri.startswith(prefix) else None
 
     def _exists(self) -> bool:
         """Whether there is anything to ask: a home's own MLflow is made with its first generation."""
-        return not self.uri.startswith("sqlite:///") or Path(self.uri.removeprefix("sqlite:///")).exists()
+        return not self.uri.startswith("sqlite:///") or Path(unquote(self.uri.removeprefix("sqlite:///"))).exists()
 
     def _experiment(self, lineage: str) -> str:
         if lineage not in self._experiments:

@@ -183,5 +183,5 @@ def _connect(workers: int) -> tuple[Any, bool]:
             raise UserError(f"RAY_ADDRESS: no Ray cluster to use there ({why}); start it, or unset it") from None
     else:
         memory = OBJECT_STORE_BYTES
-        ray.init(num_cpus=workers, include_dashboard=False, object_store_memory=memory, **quiet)
+        ray.init(address="local", num_cpus=workers, include_dashboard=False, object_store_memory=memory, **quiet)
     return ray, True

@@ -81,9 +81,12 @@ def resolve_model(model: str, home: Path) -> ModelFolder:
 
 
 def local_folder(model: str) -> Path | None:
-    """The folder that `model` names; None where it names none."""
-    folder = Path(model).expanduser()
-    return folder if folder.is_dir() else None
+    """The folder that `model` names; None where it names none. UserError for what can be no path."""
+    try:
+        folder = Path(model).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, ValueError, RuntimeError) as error:  # a zero byte, the home of an unknown user
+        raise UserError(f"model '{model[:60]}': can be no folder ({error}); give a folder's full path") from None
 
 
 def recorded_digest(folder: Path) -> str:

@@ -7,13 +7,14 @@ import ctypes
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from rsi.errors import RsiError
+from rsi.errors import RsiError, TrainingError, reason
 from rsi.ports import ModelBackend, Rollout
 from rsi.types import AdapterRevision, Attempt, TrainSpec
 
@@ -64,10 +65,11 @@ class Driver:
 def work(
     pipe: Connection, spec: TrainSpec, rollout: Rollout, make_backend: Callable[[Any, Any, Any], ModelBackend]
 ) -> None:
-    """The process's entry. An error of ours is sent to the driver; any other ends the process, its trace in the log."""
+    """The process's entry. Any error is sent to the driver; the trace of one that is not ours is in the log."""
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides
     _log_to(Path(spec.workdir))
+    _stand_alone()
     os.environ |= {"OMP_NUM_THREADS": str(spec.threads), "GOMP_SPINCOUNT": "30000"}  # long spinning starves other cores
     os.environ |= {"TRL_EXPERIMENTAL_SILENCE": "1", "HF_HUB_OFFLINE": "1"}
     from rsi.update.trl.training import train  # here: loads torch, which the driver must not
@@ -78,7 +80,30 @@ def work(
         outcome = train(spec, rollout, make_backend, driver, driver.progress)
     except RsiError as error:
         outcome = error
+    except Exception as error:  # noqa: BLE001 the driver is told in one line, the log has the trace
+        traceback.print_exc()
+        outcome = TrainingError(f"training failed: {reason(error)} (its log: {log_file(Path(spec.workdir))})")
     pipe.send(Ended(outcome))
+
+
+# A launcher's variables (torchrun, Slurm, MPI, accelerate) make a trainer wait for peers that are not there.
+_LAUNCHED = ("TORCHELASTIC_", "ACCELERATE_", "FSDP_", "SLURM_", "PMI_", "PMIX_", "OMPI_", "DEEPSPEED_", "PARALLELISM_")
+_PLACES: tuple[str, ...] = (
+    "RANK",
+    "LOCAL_RANK",
+    "GROUP_RANK",
+    "ROLE_RANK",
+    "NODE_RANK",
+    "WORLD_SIZE",
+    "LOCAL_WORLD_SIZE",
+)
+_PLACES += ("MASTER_ADDR", "MASTER_PORT", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_RANK")
+
+
+def _stand_alone() -> None:
+    for name in list(os.environ):
+        if name in _PLACES or name.startswith(_LAUNCHED):
+            del os.environ[name]
 
 
 def _die_with_parent() -> None:

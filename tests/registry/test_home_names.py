@@ -1,0 +1,50 @@
+"""A path is no URL: the store lies in the folder that was named. A home that can be none is one line."""
+
+import pytest
+
+from rsi.config import home
+from rsi.errors import UserError
+from rsi.registry.engine import open_database
+
+NAMES = [
+    "a%2Fb",
+    "a?b=c",
+    "a#b",
+    "a&b",
+    "a=b",
+    "a:b",
+    "a@b",
+    "a b",
+    "ä",
+    "a'b",
+    'a"b',
+    "a[b]",
+    "a{b}",
+    "a+b",
+    "%",
+    "%%",
+]
+NAMES += ["a%00b", "?", "a;b", "sqlite:", "a,b", "~", "a\\b"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_store_lies_in_the_folder_that_was_named(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("RSI_HOME", str(tmp_path / name))
+    open_database().close()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name / "store.db").is_file()
+
+
+def test_a_home_that_can_be_none_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    for name in (
+        "~nobody-here/x",
+        tmp_path / "file",
+        tmp_path / "link",
+        tmp_path / ("x" * 300),
+        tmp_path / "file" / "x",
+    ):
+        monkeypatch.setenv("RSI_HOME", str(name))
+        with pytest.raises(UserError, match="RSI_HOME"):
+            home()
