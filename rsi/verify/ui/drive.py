@@ -14,7 +14,7 @@ from rsi.verify.ui.inside.main import UP
 WIDTHS = (360, 1024)  # pixels
 COMPILE_SECONDS, START_SECONDS = 10.0, 40.0
 REPORT = 1_000_000  # characters of a report that are read
-DRIVE_SECONDS = 20  # a run, once the browser is up
+DRIVE_SECONDS = 30  # a run, once the browser is up
 _H = (
     "function h(t,p,...c){const e=document.createElement(t);for(const k in p||{}){k.startsWith('on')?"
     "e.addEventListener(k.slice(2).toLowerCase(),p[k]):e.setAttribute(k,p[k])}e.append(...c.flat());return e}"

@@ -16,7 +16,8 @@ FLAGS = (
     "--disable-extensions --disable-background-networking --remote-debugging-pipe --user-data-dir=/tmp/profile "
     "--disable-gpu-vsync --disable-frame-rate-limit "
     f"--log-net-log={NETWORK_LOG} --net-log-max-size-mb=10 "
-    "--disable-features=SpareRendererForSitePerProcess,PreloadTopChromeWebUI"  # each process costs 0.3 s to start
+    # Each process costs 0.3 s to start, and what watches a page must be in its frames too.
+    "--disable-features=IsolateSandboxedIframes,SpareRendererForSitePerProcess,PreloadTopChromeWebUI"
 )
 WAIT = 8.0  # seconds for an answer
 DIALOGS = 20  # that are answered
@@ -68,6 +69,8 @@ class Browser:
             reply = self._next(end)
             if reply.get("id") == number:
                 if "error" in reply:
+                    if "context" in reply["error"].get("message", ""):
+                        raise PageError("the page goes elsewhere")
                     raise PageError(f"{method}: {reply['error'].get('message', '')[:80]}")
                 return reply["result"]
             self._hear(reply)

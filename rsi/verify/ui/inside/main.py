@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rsi.verify.ui.inside.browser import NETWORK_LOG, Browser, PageError
-from rsi.verify.ui.inside.page import Page
+from rsi.verify.ui.inside.page import MOST, Page
 
 UP = "the browser is up"
 _ASKED = re.compile(r'"(?:host|url)":"((?:[^"\\]|\\.)*)"')
@@ -36,7 +36,7 @@ def observe(page: Page, width: int, steps: Sequence[dict[str, str]]) -> dict[str
 def read_network_log(lines: Iterator[str]) -> list[str]:
     """What pages of this folder asked the network for by any way, seen from below: the browser's own are left out."""
     asked = [_ASKED.search(line) for line in lines if '"network_anonymization_key":"file://' in line]
-    return list(dict.fromkeys(found[1][:200] for found in asked if found))[:20]
+    return list(dict.fromkeys(found[1][:200] for found in asked if found))[:MOST]
 
 
 def main() -> None:

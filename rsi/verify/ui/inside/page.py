@@ -20,6 +20,9 @@ HOME = "file:///task/page.html"
 OWN = (HOME, "file:///task/page.js")
 HARMLESS = ("data:", "blob:", "about:", "javascript:")
 HEIGHT = 800
+BESIDE = "beside"  # the world of what watches
+MOST = 100  # addresses that are told
+LOADS = 8.0  # seconds
 LATER = 60_000  # milliseconds of the page's clock after the last step
 PATIENCE = 2.0  # seconds of ours that they may take
 LOOKS = 8  # at one text, scrolled further each time
@@ -49,12 +52,17 @@ class Page:
             browser.send(name + ".enable")
         for name in ("__toModel", "__channel"):
             browser.send("Runtime.addBinding", name=name)
+        browser.send("Runtime.addBinding", name="__hint", executionContextName=BESIDE)
         browser.send("Page.addScriptToEvaluateOnNewDocument", source=scripts.WATCH)
+        browser.send("Page.addScriptToEvaluateOnNewDocument", source=scripts.WATCH_LINKS, worldName=BESIDE)
         browser.send(
             "Emulation.setDeviceMetricsOverride", width=width, height=HEIGHT, deviceScaleFactor=1, mobile=False
         )
         self._frame = browser.send("Page.navigate", url=HOME)["frameId"]
+        end = time.monotonic() + LOADS
         while not any(method == "Page.loadEventFired" for method, _ in browser.heard):
+            if time.monotonic() > end:
+                raise PageError("the page does not load")
             browser.send("Page.getFrameTree")
             time.sleep(0.01)
         self._world = browser.send("Page.createIsolatedWorld", frameId=self._frame)["executionContextId"]
@@ -100,9 +108,9 @@ class Page:
         asked = [url for url in asked if url.partition("#")[0] not in OWN and not url.startswith(HARMLESS)]
         for kind in ("Network.webSocketCreated", "Network.webTransportCreated", "Page.windowOpen"):
             asked += [p["url"] or "about:blank" for p in self._events(kind)]
-        asked += [p["payload"] for p in self._events("Runtime.bindingCalled") if p["name"] == "__channel"]
+        asked += [p["payload"] for p in self._events("Runtime.bindingCalled") if p["name"] != "__toModel"]
         asked += ["speculation rules" for _ in self._events("Preload.ruleSetUpdated")]
-        return [url[:200] for url in dict.fromkeys(asked)][:20]
+        return [url[:200] for url in dict.fromkeys(asked)][:MOST]
 
     def errors(self) -> int:
         return len(self._events("Runtime.exceptionThrown"))

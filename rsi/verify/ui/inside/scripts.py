@@ -1,5 +1,6 @@
 """What is asked of a page, in JavaScript. It runs in a world of its own: the page's script can neither see nor replace
 it, and it changes nothing in the document. The exception is WATCH, which stands in the page's world before its script.
+What an element's name could stand in place of (`document.fonts`, where an image is so named) is asked for by `of`.
 """
 
 STILL = "*,*::before,*::after{transition:none!important}"
@@ -13,27 +14,56 @@ HIDE_DRAWN_TEXT = "{fill:transparent!important;stroke:transparent!important}"
 HIDE_CLIPPED = "{background-image:none!important;background-color:transparent!important}"
 HIDE_ELEMENT = "{opacity:0!important}"
 
-# Peer connections leave no trace in the browser's log where there is no network.
+# What leaves no trace in the browser's log where there is no network.
 WATCH = """(() => {
-  const tell = globalThis.__channel, construct = Reflect.construct;
+  const tell = globalThis.__channel, { construct, apply } = Reflect;
   delete globalThis.__channel;
-  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection"]) {
+  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "SharedWorker"]) {
     const real = globalThis[name];
     if (!real) continue;
-    const watched = new Proxy(real, { construct(f, given, as) { tell("WebRTC"); return construct(f, given, as); } });
+    const watched = new Proxy(real, { construct(f, given, as) { tell(name); return construct(f, given, as); } });
     real.prototype.constructor = watched;
     Object.defineProperty(globalThis, name, { value: watched, writable: true, configurable: true });
   }
+  const workers = globalThis.ServiceWorkerContainer?.prototype;
+  if (!workers) return;
+  const register = workers.register;
+  workers.register = function (...given) { tell("a service worker"); return apply(register, this, given); };
+})()"""
+
+# Hints to the browser that it may not heed here. Runs beside the page's script from the start, unseen by it.
+WATCH_LINKS = r"""(() => {
+  const hint = /preconnect|prefetch|prerender/i;
+  const look = (e) => {
+    if (e instanceof HTMLLinkElement && hint.test(e.rel) && e.href) globalThis.__hint(`${e.rel} ${e.href}`);
+  };
+  new MutationObserver((changes) => {
+    for (const { target, addedNodes } of changes) {
+      look(target);
+      for (const node of addedNodes) {
+        look(node);
+        if (node instanceof Element) node.querySelectorAll("link").forEach(look);
+      }
+    }
+  }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["rel", "href"] });
 })()"""
 
 TOOLS = r"""(() => {
   const MOST = 3000;  // characters and elements of one reading
   const TYPED = new Set(["checkbox", "radio", "range", "color", "file", "hidden", "image"]);
-  const find = (at) => document.querySelector(at);
+  const of = (thing, name) => {
+    for (let p = Object.getPrototypeOf(thing); p; p = Object.getPrototypeOf(p)) {
+      const found = Object.getOwnPropertyDescriptor(p, name);
+      if (found) return found.get ? found.get.call(thing) : found.value.bind(thing);
+    }
+  };
+  const root = of(document, "documentElement"), find = of(document, "querySelector");
+  const page = () => of(document, "body");
+  const hitAt = of(document, "elementFromPoint"), newRange = of(document, "createRange");
   const path = (e) => {
     const names = [];
-    for (; e.parentElement; e = e.parentElement) {
-      names.unshift(`:nth-child(${1 + Array.prototype.indexOf.call(e.parentElement.children, e)})`);
+    for (let p; (p = of(e, "parentElement")); e = p) {
+      names.unshift(`:nth-child(${1 + Array.prototype.indexOf.call(of(p, "children"), e)})`);
     }
     return ["html", ...names].join(">");
   };
@@ -53,16 +83,16 @@ TOOLS = r"""(() => {
     return /[\p{L}\p{N}]/u.test(said) ? said.slice(0, 100) : "";
   }).join("");
   const ranges = (e) => {
-    const found = [], texts = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+    const found = [], texts = of(document, "createTreeWalker")(e, NodeFilter.SHOW_TEXT);
     const parts = new Intl.Segmenter("en", { granularity: "grapheme" });
     for (let run = 0, node; (node = texts.nextNode()) && found.length < MOST; run++) {
       if (!/\S/.test(node.data) || getComputedStyle(node.parentElement).visibility !== "visible") continue;
-      const whole = document.createRange();
+      const whole = newRange();
       whole.selectNodeContents(node);
       if (!whole.getClientRects().length) continue;
       for (const { segment, index } of parts.segment(node.data)) {
         if (!/\S/.test(segment)) continue;
-        const range = document.createRange();
+        const range = newRange();
         range.setStart(node, index);
         range.setEnd(node, index + segment.length);
         found.push([segment, range, run]);
@@ -76,30 +106,30 @@ TOOLS = r"""(() => {
   };
   const scrolls = (e, axis) => ["auto", "scroll"].includes(getComputedStyle(e)["overflow" + axis]);
   const bring = (e, rect) => {
-    for (let p = e; p && p !== document.body && p !== document.documentElement; p = p.parentElement) {
+    for (let p = e; p && p !== page() && p !== root; p = of(p, "parentElement")) {
       const r = rect(), b = p.getBoundingClientRect();
       const across = r.left < b.left || r.right > b.right, down = r.top < b.top || r.bottom > b.bottom;
       if (down && scrolls(p, "Y")) p.scrollTop += (r.top + r.bottom - b.top - b.bottom) / 2;
       if (across && scrolls(p, "X")) p.scrollLeft += (r.left + r.right - b.left - b.right) / 2;
     }
-    const root = getComputedStyle(document.documentElement).overflowY;
-    const fixed = root === "visible" ? getComputedStyle(document.body).overflowY : root;
+    const whole = getComputedStyle(root).overflowY;
+    const fixed = whole === "visible" ? getComputedStyle(page()).overflowY : whole;
     const r = rect();
     if (fixed !== "hidden" && fixed !== "clip" && (r.top < 0 || r.bottom > innerHeight)) {
       scrollBy(0, (r.top + r.bottom - innerHeight) / 2);
     }
   };
   const bounds = () => {
-    let left = 0, right = Math.max(document.documentElement.scrollWidth, document.body.scrollWidth), n = 0;
-    for (const e of document.body.querySelectorAll("*")) {
+    let left = 0, right = Math.max(root.scrollWidth, page().scrollWidth), n = 0;
+    for (const e of page().querySelectorAll("*")) {
       if (n++ > MOST) break;
-      const own = [...e.childNodes].some((node) => node.nodeType === 3 && /\S/.test(node.data));
+      const own = [...of(e, "childNodes")].some((node) => node.nodeType === 3 && /\S/.test(node.data));
       if (!own && field(e) === null && !(e instanceof HTMLImageElement)) continue;
       const r = e.getBoundingClientRect();
       if (!r.width || !r.height || r.right <= 0 || r.left >= innerWidth || (r.left >= 0 && r.right <= right)) continue;
-      let p = e.parentElement;
-      while (p !== document.body && getComputedStyle(p).overflowX === "visible") p = p.parentElement;
-      if (p !== document.body || !e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      let p = of(e, "parentElement");
+      while (p !== page() && getComputedStyle(p).overflowX === "visible") p = of(p, "parentElement");
+      if (p !== page() || !e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
       left = Math.min(left, r.left);
       right = Math.max(right, r.right);
     }
@@ -118,11 +148,11 @@ TOOLS = r"""(() => {
         const glyphs = value.trim() ? [["x", ...spot(r).slice(0, 3), size < 6 ? 0 : r.height, 0]] : [];
         return { text: value, field: true, path: where, clipped: [], view, glyphs };
       }
-      const parts = [e, ...e.querySelectorAll("*")].slice(0, MOST);
+      const parts = [e, ...of(e, "querySelectorAll")("*")].slice(0, MOST);
       const clipped = parts.filter((part) => getComputedStyle(part).webkitBackgroundClip.includes("text")).map(path);
-      const own = [...document.fonts].some((font) => font.status === "loaded");
+      const own = [...of(document, "fonts")].some((font) => font.status === "loaded");
       const glyphs = own ? [] : ranges(e).map(([text, range, run]) => [text, ...spot(box(range)), run]);
-      const text = parts.map(added).join("") + (e.innerText ?? e.textContent).trim();
+      const text = parts.map(added).join("") + String(of(e, "innerText") ?? of(e, "textContent")).trim();
       return { text, field: false, path: where, clipped, view, glyphs };
     },
     bring(at, index) {
@@ -137,8 +167,8 @@ TOOLS = r"""(() => {
       for (const r of [...e.getClientRects()].slice(0, 20)) {
         for (const [across, down] of [[2, 2], [1, 2], [3, 2], [2, 1], [2, 3], [1, 1], [3, 3], [1, 3], [3, 1]]) {
           const x = r.left + (r.width * across) / 4, y = r.top + (r.height * down) / 4;
-          const hit = document.elementFromPoint(x, y);
-          if (!hit || !e.contains(hit)) continue;
+          const hit = hitAt(x, y);
+          if (!hit || !of(e, "contains")(hit)) continue;
           return { at: [x, y], path: path(e), box: spot(e.getBoundingClientRect()), view: screen() };
         }
       }
