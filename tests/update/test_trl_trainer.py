@@ -183,3 +183,10 @@ def wait_until(happened, seconds=60):
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+async def test_a_launchers_variables_change_nothing(base, tmp_path, monkeypatch):
+    for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}.items():
+        monkeypatch.setenv(name, value)
+    revision = await spawned(tiny.make_spec(base, tmp_path, steps=1), tiny.ParityRollout(str(tmp_path / "log")))
+    assert len(revision.metrics) == 1
