@@ -154,3 +154,64 @@ async def test_hidden_text_is_not_read(esbuild: Path, part: int) -> None:
 async def test_shown_text_is_read(esbuild: Path) -> None:
     told = await read(esbuild, SHOWN)
     assert not {name: seen for name, seen in told.items() if seen != {"Tea 42"}}
+
+
+UNUSABLE = {
+    "no opacity": '<button id="ID" style="opacity:0">Go</button>',
+    "off the page": '<button id="ID" style="position:absolute;left:-999px">Go</button>',
+    "covered": '<p style="position:relative"><button id="ID">Go</button>'
+    '<b style="position:absolute;inset:0;background:#fff"></b></p>',
+    "all in the colour behind it": '<button id="ID" style="all:unset;color:#fff;background:#fff">Go</button>',
+    "not displayed": '<button id="ID" hidden>Go</button>',
+    "clipped": '<button id="ID" style="clip-path:inset(50%)">Go</button>',
+}
+USABLE = {
+    "plain": '<button id="ID">Go</button>',
+    "disabled": '<button id="ID" disabled>Go</button>',
+    "bare": '<button id="ID" style="all:unset">Go</button>',
+    "an icon": '<button id="ID"><svg width="16" height="16"><circle cx="8" cy="8" r="6"/></svg></button>',
+    "a line": '<input id="ID" style="border:0;border-bottom:1px solid #bbb">',
+    "a field": '<input id="ID" placeholder="Name">',
+    "an item": '<ul><li id="ID">Tea</li></ul>',
+    "far down": '<div style="height:1500px"></div><button id="ID">Go</button>',
+    "in a box to scroll": '<div style="height:60px;overflow:auto"><br><br><br><br><button id="ID">Go</button></div>',
+    "under a veil": '<p style="position:relative"><button id="ID">Go</button>'
+    '<b style="position:absolute;inset:0;pointer-events:none;background:#fff3"></b></p>',
+}
+
+
+async def test_what_is_not_seen_cannot_be_clicked_and_what_is_seen_can(esbuild: Path) -> None:
+    cases = {**UNUSABLE, **{f"shown: {name}": html for name, html in USABLE.items()}}
+    html = "\n".join(f"<div>{case.replace('ID', f'n{n}')}</div>" for n, case in enumerate(cases.values()))
+    code = f"export default (root) => {{ root.innerHTML = {json.dumps(html)}; }}"
+    for view in await look(esbuild, code, [{"do": "click", "at": f"#n{n}"} for n in range(len(cases))]):
+        assert not [name for name, used in zip(cases, view.seen, strict=True) if used != name.startswith("shown")]
+
+
+async def test_honest_ways_of_doing_things_hold(esbuild: Path) -> None:
+    code = """export default (root, host) => {
+      root.innerHTML = `<style>.m{position:fixed;inset:0;background:#0008}
+        .m p{background:#fff;margin:20% auto;width:90%}
+        @media (max-width:500px){.row{flex-direction:column}}</style>
+        <div class="row" style="display:flex"><input id="name">
+        <button id="open">Open</button></div><output id="said"></output><ul id="list"></ul>`;
+      const $ = (id) => root.querySelector("#" + id);
+      let typed = "";
+      $("name").addEventListener("keyup", (event) => { typed += event.key; $("said").textContent = typed; });
+      $("list").innerHTML = ["a", "b"].map((x) => `<li>${x}</li>`).join("");
+      $("open").onclick = () => {
+        alert("Opening");
+        root.insertAdjacentHTML("beforeend",
+          `<div class="m"><p id="text">Are you sure? <button id="yes">Yes</button></p></div>`);
+        $("yes").onclick = () => setTimeout(() => {
+          root.querySelector(".m").remove(); $("open").disabled = true; host.toModel({ ok: 1 }); });
+      };
+    }"""
+    steps = [{"do": "type", "at": "#name", "text": "Ada"}, {"do": "read", "at": "#said"}, {"do": "read", "at": "#name"}]
+    steps += [{"do": "type", "at": "#name", "text": "m"}, {"do": "read", "at": "#name"}, {"do": "read", "at": "#list"}]
+    steps += [{"do": "click", "at": "#open"}, {"do": "read", "at": "#text"}, {"do": "click", "at": "#yes"}]
+    steps += [{"do": "read", "at": "#text"}, {"do": "click", "at": "#open"}]
+    seen = (True, "Ada", "Ada", True, "Adam", "a\nb", True, "Are you sure? Yes", True, None, True)
+    for view in await look(esbuild, code, steps):
+        assert view.seen == seen and view.to_model == ('{"ok":1}',) and not view.requests and not view.errors
+        assert view.leftmost == 0 and view.widest <= view.width
