@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rsi.errors import InfrastructureError
-from rsi.ports import ExecResult
+from rsi.ports import ExecResult, Workspace
 from rsi.sandbox.host import PATH
 
 
@@ -50,9 +50,9 @@ class PlainSandbox:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
 
-    async def get(self, limit: int = 16_000_000) -> Mapping[str, bytes]:
+    async def get(self, limit: int = 16_000_000) -> Workspace:
         files = [path for path in sorted(self.folder.rglob("*")) if path.is_file()]
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
+        return Workspace({str(path.relative_to(self.folder)): path.read_bytes() for path in files}, {})
 
     async def close(self) -> None:
         self.closed = True

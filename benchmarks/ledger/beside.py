@@ -30,20 +30,20 @@ def anchor_damaged(v: Victim) -> Faults:
 
 
 def anchor_of_another_lineage(v: Victim) -> Faults:
-    v.anchor(Anchor(lineage="other", seq=6, hash=v.entries()[-1].hash))
+    v.anchor(Anchor(lineage="other", seq=v.seq("promotion"), hash=v.entries()[-1].hash))
     return v.verify()
 
 
 def anchor_rolled_back_with_the_chain(v: Victim) -> Faults:
     """Chain and anchor cut off together; the rows are left."""
-    return v.rewrite(v.entries()[:3], move_anchor=True)
+    return v.rewrite(v.entries()[: v.seq("verdict", 0)], move_anchor=True)
 
 
 def everything_rolled_back_but_the_second_anchor(v: Victim) -> Faults:
     """Store and file restored from an older copy; MLflow's tag knows more."""
     entries = v.entries()
     tag = Anchor(lineage="main", seq=entries[-1].seq, hash=entries[-1].hash)
-    v.rewrite(entries[:3], move_anchor=True)
+    v.rewrite(entries[: v.seq("verdict", 0)], move_anchor=True)
     truncate_with_rows_only(v)
     return v.ledger.verify("main", tag)
 
@@ -58,8 +58,8 @@ def truncate_with_rows_only(v: Victim) -> Faults:
 
 def clock_moved_back_in_the_chain(v: Victim) -> Faults:
     entries = v.entries()
-    early = Entry.model_validate({**entries[-1].model_dump(), "seq": 7, "kind": "review", "body": "{}", "at": 1.0,
-                                  "previous": entries[-1].hash})  # fmt: skip
+    changes = {"seq": len(entries) + 1, "kind": "review", "body": "{}", "at": 1.0, "previous": entries[-1].hash}
+    early = Entry.model_validate({**entries[-1].model_dump(), **changes})
     return v.rewrite([*entries, early.model_copy(update={"hash": early.computed()})])
 
 
@@ -127,8 +127,8 @@ def newer_record_with_another_document(v: Victim) -> Faults:
     forged = FIRST.model_copy(update={"document": "version = 1"})
     body = canonical(forged).decode().replace("'", "''")
     return v.sql(
-        "INSERT INTO pairs (lineage, pair, generation, body_digest, published_at, body) "
-        f"VALUES ('main', '{forged.pair.digest}', 0, '{forged.digest}', 0.0, '{body}')"
+        "INSERT INTO pairs (lineage, entry, pair, generation, body_digest, published_at, body) "
+        f"VALUES ('main', 9999, '{forged.pair.digest}', 0, '{forged.digest}', 0.0, '{body}')"
     )
 
 

@@ -13,26 +13,26 @@ from rsi.gate.ledger import Entry, append
 
 
 def edit_body(v: Victim) -> Faults:
-    return v.sql("UPDATE ledger SET body = replace(body, 'reject', 'promote') WHERE kind = 'verdict' AND seq = 5")
+    return v.sql(f"UPDATE ledger SET body = replace(body, 'reject', 'promote') WHERE seq = {v.seq('verdict')}")
 
 
 def edit_kind(v: Victim) -> Faults:
-    return v.sql("UPDATE ledger SET kind = 'review' WHERE seq = 5")
+    return v.sql(f"UPDATE ledger SET kind = 'review' WHERE seq = {v.seq('verdict')}")
 
 
 def edit_time(v: Victim) -> Faults:
-    return v.sql("UPDATE ledger SET at = at - 5 WHERE seq = 3")
+    return v.sql(f"UPDATE ledger SET at = at - 5 WHERE seq = {v.seq('verdict', 0)}")
 
 
 def edit_and_rehash_one(v: Victim) -> Faults:
-    entries = v.entries()
-    changed = entries[4].model_copy(update={"body": entries[4].body.replace("reject", "promote")})
-    entries[4] = changed.model_copy(update={"hash": changed.computed()})
+    entries, n = v.entries(), v.seq("verdict") - 1
+    changed = entries[n].model_copy(update={"body": entries[n].body.replace("reject", "promote")})
+    entries[n] = changed.model_copy(update={"hash": changed.computed()})
     return v.rewrite(entries)
 
 
 def delete_middle(v: Victim) -> Faults:
-    return v.sql("DELETE FROM ledger WHERE seq = 4")
+    return v.sql(f"DELETE FROM ledger WHERE seq = {v.seq('look')}")
 
 
 def delete_first(v: Victim) -> Faults:
@@ -40,16 +40,17 @@ def delete_first(v: Victim) -> Faults:
 
 
 def delete_and_renumber(v: Victim) -> Faults:
-    return v.sql("DELETE FROM ledger WHERE seq = 4", "UPDATE ledger SET seq = seq - 1 WHERE seq > 4")
+    n = v.seq("look")
+    return v.sql(f"DELETE FROM ledger WHERE seq = {n}", f"UPDATE ledger SET seq = seq - 1 WHERE seq > {n}")
 
 
 def truncate(v: Victim) -> Faults:
-    return v.sql("DELETE FROM ledger WHERE seq > 3")
+    return v.sql(f"DELETE FROM ledger WHERE seq > {v.seq('verdict', 0)}")
 
 
 def truncate_with_rows(v: Victim) -> Faults:
     return v.sql(
-        "DELETE FROM ledger WHERE seq > 3",
+        f"DELETE FROM ledger WHERE seq > {v.seq('verdict', 0)}",
         "DELETE FROM promotions WHERE kind = 'promotion'",
         f"DELETE FROM verdicts WHERE look = '{LOOKS[1].digest}'",
         f"DELETE FROM looks WHERE digest = '{LOOKS[1].digest}'",
@@ -66,14 +67,18 @@ def empty_everything(v: Victim) -> Faults:
 
 
 def reorder(v: Victim) -> Faults:
-    return v.sql("UPDATE ledger SET seq = 99 WHERE seq = 3", "UPDATE ledger SET seq = 3 WHERE seq = 4",
-                 "UPDATE ledger SET seq = 4 WHERE seq = 99")  # fmt: skip
+    n = v.seq("verdict", 0)
+    return v.sql(
+        f"UPDATE ledger SET seq = 9999 WHERE seq = {n}",
+        f"UPDATE ledger SET seq = {n} WHERE seq = {n + 1}",
+        f"UPDATE ledger SET seq = {n + 1} WHERE seq = 9999",
+    )
 
 
 def swap_bodies(v: Victim) -> Faults:
-    entries = v.entries()
-    one, two = entries[2], entries[4]
-    entries[2], entries[4] = (one.model_copy(update={"body": two.body}), two.model_copy(update={"body": one.body}))
+    entries, a, b = v.entries(), v.seq("verdict", 0) - 1, v.seq("verdict", 1) - 1
+    one, two = entries[a], entries[b]
+    entries[a], entries[b] = (one.model_copy(update={"body": two.body}), two.model_copy(update={"body": one.body}))
     return v.rewrite(entries)
 
 
@@ -86,7 +91,7 @@ def insert_in_the_middle(v: Victim) -> Faults:
 
 def replay_an_entry(v: Victim) -> Faults:
     entries = v.entries()
-    return v.rewrite([*entries, entries[2].model_copy(update={"seq": 7})])
+    return v.rewrite([*entries, entries[2].model_copy(update={"seq": len(entries) + 1})])
 
 
 def replay_an_entry_chained_anew(v: Victim) -> Faults:
@@ -96,19 +101,19 @@ def replay_an_entry_chained_anew(v: Victim) -> Faults:
 
 def fork(v: Victim) -> Faults:
     entries = v.entries()
-    other = append(entries[4], "main", "review", '{"text":"another history"}', entries[4].at)
-    return v.rewrite([*entries[:5], other])
+    other = append(entries[-2], "main", "review", '{"text":"another history"}', entries[-2].at)
+    return v.rewrite([*entries[:-1], other])
 
 
 def rewrite_whole_chain(v: Victim) -> Faults:
-    entries = v.entries()
-    entries[4] = entries[4].model_copy(update={"body": entries[4].body.replace("reject", "promote")})
+    entries, n = v.entries(), v.seq("verdict") - 1
+    entries[n] = entries[n].model_copy(update={"body": entries[n].body.replace("reject", "promote")})
     return v.rewrite(rebuilt(entries))
 
 
 def rewrite_whole_chain_and_anchor(v: Victim) -> Faults:
-    entries = v.entries()
-    entries[4] = entries[4].model_copy(update={"body": entries[4].body.replace("reject", "promote")})
+    entries, n = v.entries(), v.seq("verdict") - 1
+    entries[n] = entries[n].model_copy(update={"body": entries[n].body.replace("reject", "promote")})
     return v.rewrite(rebuilt(entries), move_anchor=True)
 
 
@@ -120,11 +125,11 @@ def chain_of_another_lineage(v: Victim) -> Faults:
 
 
 def entry_moved_into_another_lineage(v: Victim) -> Faults:
-    return v.sql("UPDATE ledger SET lineage = 'other' WHERE seq = 6")
+    return v.sql(f"UPDATE ledger SET lineage = 'other' WHERE seq = {v.seq('promotion')}")
 
 
 def damaged_entry(v: Victim) -> Faults:
-    return v.sql("UPDATE ledger SET at = 'yesterday' WHERE seq = 3")
+    return v.sql(f"UPDATE ledger SET at = 'yesterday' WHERE seq = {v.seq('verdict', 0)}")
 
 
 def update_through_the_database(v: Victim) -> Faults:
@@ -135,7 +140,7 @@ def update_through_the_database(v: Victim) -> Faults:
 
 def delete_through_the_database(v: Victim) -> Faults:
     with sqlite3.connect(v.folder / "store.db") as raw:
-        raw.execute("DELETE FROM ledger WHERE seq = 6")
+        raw.execute(f"DELETE FROM ledger WHERE seq = {v.seq('promotion')}")
     return []
 
 

@@ -1,5 +1,6 @@
 """Honest histories, in which nothing may be found."""
 
+from benchmarks.ledger.reviews import decided, said
 from benchmarks.ledger.victim import (
     FIRST,
     LOOKS,
@@ -7,7 +8,6 @@ from benchmarks.ledger.victim import (
     THIRD,
     Attack,
     Faults,
-    Note,
     Victim,
     look,
     verdict,
@@ -15,7 +15,7 @@ from benchmarks.ledger.victim import (
 from rsi.gate.ledger import Anchor
 from rsi.registry.champions import Champions
 from rsi.registry.lease import acquire
-from rsi.registry.ledger import Ledger
+from rsi.registry.reviews import Reviews
 
 
 def nothing_happened(v: Victim) -> Faults:
@@ -23,7 +23,8 @@ def nothing_happened(v: Victim) -> Faults:
 
 
 def killed_between_commit_and_anchor(v: Victim) -> Faults:
-    v.anchor(Anchor(lineage="main", seq=5, hash=v.entries()[4].hash))
+    last = v.entries()[-2]
+    v.anchor(Anchor(lineage="main", seq=last.seq, hash=last.hash))
     return v.verify()
 
 
@@ -51,7 +52,8 @@ def another_lineage_beside(v: Victim) -> Faults:
 
 
 def reviewed_beside_a_run(v: Victim) -> Faults:
-    Ledger(v.database, key=v.key).append("main", "review", Note(text="approved"))
+    decided(v)
+    Reviews(v.database, key=v.key).decide("main", said())
     return v.verify()
 
 

@@ -7,6 +7,7 @@ from unittest.mock import patch
 from rsi.errors import IntegrityError
 from rsi.gate.review import DAY, Review, standing
 from rsi.hcp.document import parse
+from rsi.registry.lease import acquire
 from rsi.registry.reviews import Reviews
 from rsi.types import Look, ReviewDecision, ReviewRequest, Verdict
 
@@ -40,40 +41,45 @@ def counted(reviews: Reviews, **rules: Any) -> "Faults":
 
 def rejection_turned_into_an_approval(v: "Victim") -> "Faults":
     decided(v, said("reject"))
-    return v.sql("UPDATE ledger SET body = replace(body, '\"reject\"', '\"approve\"') WHERE seq = 8")
+    return v.sql(f"UPDATE ledger SET body = replace(body, '\"reject\"', '\"approve\"') WHERE seq = {v.seq('review')}")
 
 
 def approval_turned_to_another_subject(v: "Victim") -> "Faults":
     decided(v, said(subject="a harmless thing"))
-    return v.sql("UPDATE ledger SET body = replace(body, 'a harmless thing', 'what is asked') WHERE seq = 8")
+    return v.sql(
+        f"UPDATE ledger SET body = replace(body, 'a harmless thing', 'what is asked') WHERE seq = {v.seq('review')}"
+    )
 
 
 def request_changed_under_its_approval(v: "Victim") -> "Faults":
     decided(v, said())
-    return v.sql("UPDATE ledger SET body = replace(body, 'what is asked', 'what is worse') WHERE seq = 7")
+    return v.sql(
+        f"UPDATE ledger SET body = replace(body, 'what is asked', 'what is worse') WHERE seq = {v.seq('review', 0)}"
+    )
 
 
 def rejection_cut_off(v: "Victim") -> "Faults":
     decided(v, said(), said("reject", reviewer="bea"))
-    return v.sql("DELETE FROM ledger WHERE seq = 9")
+    return v.sql(f"DELETE FROM ledger WHERE seq = {v.seq('review')}")
 
 
 def approval_inserted(v: "Victim") -> "Faults":
     decided(v)
-    body = said().model_dump_json()
+    body, last = said().model_dump_json(), v.seq("review")
     return v.sql(
-        f"INSERT INTO ledger SELECT lineage, 8, kind, '{body}', at, hash, hash, signature FROM ledger WHERE seq = 7"
+        f"INSERT INTO ledger SELECT lineage, {last + 1}, kind, '{body}', at, fence, hash, hash, signature FROM ledger "
+        f"WHERE seq = {last}"
     )
 
 
 def approval_copied_from_another_lineage(v: "Victim") -> "Faults":
     decided(v)
-    elsewhere = Reviews(v.database, key=v.key)
+    elsewhere = Reviews(v.database, acquire(v.database, "other"), v.key)
     elsewhere.ask(other := ASKED.model_copy(update={"lineage": "other"}))
     elsewhere.decide("other", said(request=other))
     return v.sql(
-        "INSERT INTO ledger SELECT 'main', 8, kind, body, at, previous, hash, signature FROM ledger "
-        "WHERE lineage = 'other' AND seq = 2"
+        f"INSERT INTO ledger SELECT 'main', {v.seq('review') + 1}, kind, body, at, fence, previous, hash, signature "
+        "FROM ledger WHERE lineage = 'other' AND seq = 2"
     )
 
 
@@ -82,7 +88,13 @@ def approval_of_another_digest(v: "Victim") -> "Faults":
 
 
 def approval_of_another_request(v: "Victim") -> "Faults":
-    return counted(decided(v, said(request=ASKED.model_copy(update={"generation": 2}))))
+    other = ASKED.model_copy(update={"generation": 2})
+    Reviews(v.database, v.lease, v.key).ask(other)
+    return counted(decided(v, said(request=other)))
+
+
+def approval_of_what_was_never_asked(v: "Victim") -> "Faults":
+    return counted(decided(v, said(request=ASKED.model_copy(update={"generation": 9}))))
 
 
 def one_person_twice(v: "Victim") -> "Faults":
@@ -139,6 +151,6 @@ def candidate_promoted_that_people_rejected(v: "Victim") -> "Faults":
 ATTACKS = (
     rejection_turned_into_an_approval, approval_turned_to_another_subject, request_changed_under_its_approval,
     rejection_cut_off, approval_inserted, approval_copied_from_another_lineage, approval_of_another_digest,
-    approval_of_another_request, one_person_twice, approval_after_a_rejection, expired_approval,
-    expired_approval_and_the_clock_moved_back, candidate_promoted_that_people_rejected,
+    approval_of_another_request, approval_of_what_was_never_asked, one_person_twice, approval_after_a_rejection,
+    expired_approval, expired_approval_and_the_clock_moved_back, candidate_promoted_that_people_rejected,
 )  # fmt: skip

@@ -22,15 +22,16 @@ def signed_chain_rewritten_with_another_key(v: Victim) -> Faults:
 
 
 def signature_forged(v: Victim) -> Faults:
-    return v.sql(f"UPDATE ledger SET signature = '{'0' * 64}' WHERE seq = 4")
+    return v.sql(f"UPDATE ledger SET signature = '{'0' * 64}' WHERE seq = {v.seq('look')}")
 
 
 def signature_removed(v: Victim) -> Faults:
-    return v.sql("UPDATE ledger SET signature = NULL WHERE seq = 4")
+    return v.sql(f"UPDATE ledger SET signature = NULL WHERE seq = {v.seq('look')}")
 
 
 def signature_of_another_entry(v: Victim) -> Faults:
-    return v.sql("UPDATE ledger SET signature = (SELECT signature FROM ledger WHERE seq = 3) WHERE seq = 4")
+    n = v.seq("look")
+    return v.sql(f"UPDATE ledger SET signature = (SELECT signature FROM ledger WHERE seq = {n - 1}) WHERE seq = {n}")
 
 
 def unsigned_entry_appended(v: Victim) -> Faults:

@@ -63,7 +63,7 @@ LOOKS = (look(1, FIRST, SECOND), look(2, SECOND, THIRD))
 
 @dataclass(frozen=True)
 class Victim:
-    """A store in which SECOND was promoted and THIRD refused: six entries, unsigned unless `key` is given."""
+    """A store in which SECOND was promoted and THIRD refused, unsigned unless `key` is given."""
 
     folder: Path
     database: Database
@@ -97,6 +97,10 @@ class Victim:
 
     def entries(self) -> list[Entry]:
         return list(self.ledger.entries("main"))
+
+    def seq(self, kind: str, n: int = -1) -> int:
+        """The number of the n-th entry of a kind (from 0; the last unless given)."""
+        return [entry.seq for entry in self.entries() if entry.kind == kind][n]
 
     def rewrite(self, entries: Sequence[Entry], move_anchor: bool = False) -> Faults:
         """Put these in the place of the chain."""

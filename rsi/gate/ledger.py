@@ -13,14 +13,15 @@ from rsi.errors import IntegrityError
 from rsi.ids import canonical
 from rsi.types import Record
 
-KINDS = ("look", "verdict", "review", "promotion", "canary")
+KINDS = ("look", "verdict", "review", "promotion", "canary", "attempt", "failure", "stage", "pair", "certificate")
 MAX_TIME = 253402300799.0  # the end of the year 9999
 AHEAD = 300.0  # seconds by which clocks of honest machines may differ
 
 
 class Entry(Record):
     """One line of a lineage's ledger. `seq` counts from 1; `kind`: one of KINDS; `body`: the JSON text of a record;
-    `at`: seconds since the epoch, never before the predecessor's; `previous`: the predecessor's hash, "" for the first;
+    `at`: seconds since the epoch, never before the predecessor's; `fence`: the token of the lease that it was written
+    under, which never falls; `previous`: the predecessor's hash, "" for the first;
     `hash`: hex SHA-256 of the canonical JSON of the fields above it; `signature`: hex HMAC-SHA256 of `hash`."""
 
     lineage: str
@@ -28,6 +29,7 @@ class Entry(Record):
     kind: str
     body: str
     at: float = Field(ge=0, le=MAX_TIME)
+    fence: int = Field(ge=0, lt=2**53)
     previous: str
     hash: str
     signature: str | None = None
@@ -45,8 +47,17 @@ class Anchor(Record):
     hash: str
 
 
-def append(last: Entry | None, lineage: str, kind: str, body: str, at: float, key: bytes | None = None) -> Entry:
-    """The entry that follows `last`. A clock that was moved back does not move the ledger's time back.
+def append(
+    last: Entry | None,
+    lineage: str,
+    kind: str,
+    body: str,
+    at: float,
+    key: bytes | None = None,
+    fence: int | None = None,
+) -> Entry:
+    """The entry that follows `last`. A clock that was moved back does not move the ledger's time back. `fence`: the
+    token of the writer's lease; None (people decide without one) takes the predecessor's.
 
     Raises IntegrityError where the kind is unknown, `last` is of another lineage, or signed while there is no key, or
     unsigned while there is one: a chain is signed from its first entry on, or not at all."""
@@ -58,12 +69,15 @@ def append(last: Entry | None, lineage: str, kind: str, body: str, at: float, ke
         raise IntegrityError(f"ledger of '{lineage}': its entries are signed; give the key that signs them")
     if last is not None and last.signature is None and key is not None:
         raise IntegrityError(f"ledger of '{lineage}': it began without a key; leave the key away, or start a lineage")
+    if last is not None and fence is not None and fence < last.fence:
+        raise IntegrityError(f"ledger of '{lineage}': lease {fence} has been followed by lease {last.fence}")
     fields = {
         "lineage": lineage,
         "seq": last.seq + 1 if last is not None else 1,
         "kind": kind,
         "body": body,
         "at": max(at, last.at) if last is not None else at,
+        "fence": fence if fence is not None else last.fence if last is not None else 0,
         "previous": last.hash if last is not None else "",
     }
     entry = Entry.model_validate({**fields, "hash": ""})
@@ -78,7 +92,7 @@ def faults(
 
     `now` (seconds since the epoch) finds entries of the future. Without a key signatures are not checked, only that all
     entries have one or none has."""
-    found = [line for entry in entries for line in _alone(lineage, entry, key, now)]
+    found = [line for entry in entries for line in alone(lineage, entry, key, now)]
     found += _numbers([entry.seq for entry in entries])
     found += [line for before, entry in pairwise(entries) for line in _linked(before, entry)]
     if entries and entries[0].previous and entries[0].seq == 1:
@@ -98,7 +112,8 @@ def anchored(lineage: str, entries: Sequence[Entry], anchor: Anchor) -> list[str
     return []
 
 
-def _alone(lineage: str, entry: Entry, key: bytes | None, now: float | None) -> Iterator[str]:
+def alone(lineage: str, entry: Entry, key: bytes | None, now: float | None = None) -> Iterator[str]:
+    """What is wrong with an entry by itself."""
     name = f"entry {entry.seq}"
     if entry.lineage != lineage:
         yield f"{name} belongs to lineage '{entry.lineage}', not to '{lineage}'"
@@ -129,6 +144,8 @@ def _linked(before: Entry, entry: Entry) -> Iterator[str]:
         yield f"entry {entry.seq} does not follow entry {before.seq}: one was changed, removed, inserted or moved"
     if entry.at < before.at:
         yield f"entry {entry.seq} is earlier than entry {before.seq}: the clock was moved back"
+    if entry.fence < before.fence:
+        yield f"entry {entry.seq} was written under lease {entry.fence}, which lease {before.fence} had followed"
     if (entry.signature is None) != (before.signature is None):
         bare, signed = (entry, before) if entry.signature is None else (before, entry)
         yield f"entry {bare.seq} is not signed, entry {signed.seq} is: one of them has another signature than it had"

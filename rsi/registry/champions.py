@@ -6,12 +6,12 @@ from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, insert, select
 
-from rsi.errors import IntegrityError, LeaseHeld, UserError
+from rsi.errors import IntegrityError, UserError
 from rsi.registry import ledger
+from rsi.registry.bound import body, checked, vouch, with_entry
 from rsi.registry.engine import Database
-from rsi.registry.lease import Lease
+from rsi.registry.lease import Lease, fence
 from rsi.registry.models import looks, pairs, promotions, verdicts
-from rsi.registry.store import body
 from rsi.types import PairRecord, Record
 
 T = TypeVar("T")
@@ -31,24 +31,24 @@ class Promotion(Record):
 
 
 class Champions:
-    """ports.Registry over a database. `start`, `promote` and `rollback` need the lease of their lineage and check it in
-    the transaction that writes, which also writes the ledger, signed with `key`; reading and publishing need none."""
+    """ports.Registry over a database. What writes needs the lease of its lineage and checks it in the transaction that
+    writes, which also writes the ledger, signed with `key`; reading needs none."""
 
     def __init__(self, database: Database, lease: Lease | None = None, key: bytes | None = None) -> None:
         self._database, self._lease, self._key = database, lease, key
 
     def publish(self, record: PairRecord) -> None:
         """Register a pair. The same record again changes nothing; one with more evidence becomes the pair's record."""
-        self._database.write(lambda connection: _publish(connection, record))
+        self._anchored(record.lineage, lambda connection: self._publish(connection, record))
 
     def start(self, record: PairRecord) -> bool:
         """Make the first champion of a lineage. False where it has one already."""
 
         def work(connection: Connection) -> bool:
-            self._fence(record.lineage, connection)
+            fence(connection, self._lease, record.lineage)
             if _champion(connection, record.lineage) is not None:
                 return False
-            _publish(connection, record)
+            self._publish(connection, record)
             self._append(connection, record.lineage, record.pair.digest, kind="start", reason="the first champion")
             return True
 
@@ -63,7 +63,7 @@ class Champions:
         LeaseHeld without the newest lease."""
 
         def work(connection: Connection) -> bool:
-            self._fence(lineage, connection)
+            fence(connection, self._lease, lineage)
             if connection.scalar(select(promotions.c.seq).where(promotions.c.look == look)) is not None:
                 return False
             query = select(looks, verdicts.c.decision).join_from(looks, verdicts, verdicts.c.look == looks.c.digest)
@@ -76,7 +76,7 @@ class Champions:
                     f"lineage '{lineage}': the verdict compared {pair[:12]} with {found.champion[:12]}, but the "
                     f"champion is now {str(current)[:12]}; judge it again"
                 )
-            if _record(connection, lineage, pair) is None:
+            if self._record(connection, lineage, pair) is None:
                 raise IntegrityError(f"lineage '{lineage}': pair {pair[:12]} is not published")
             self._append(connection, lineage, pair, kind="promotion", look=look, reason="the verdict on this look")
             if wrong := ledger.found(connection, self._database.anchors, lineage, self._key):
@@ -94,7 +94,7 @@ class Champions:
         Raises UserError where `to` was never champion of the lineage, is ambiguous, or is champion now."""
 
         def work(connection: Connection) -> PairRecord:
-            self._fence(lineage, connection)
+            fence(connection, self._lease, lineage)
             query = select(promotions.c.pair).where(promotions.c.lineage == lineage).distinct()
             past = [pair for pair in connection.scalars(query) if to and pair.startswith(to)]
             current = _champion(connection, lineage)
@@ -106,7 +106,7 @@ class Champions:
             if past[0] == current:
                 raise UserError(f"rollback of '{lineage}' to '{to}': this pair is champion already")
             self._append(connection, lineage, past[0], kind="rollback", reason=reason or "asked for by a person")
-            record = _record(connection, lineage, past[0])
+            record = self._record(connection, lineage, past[0])
             if record is None:
                 raise IntegrityError(f"lineage '{lineage}': champion {past[0][:12]} has no record")
             return record
@@ -118,15 +118,19 @@ class Champions:
 
         def work(connection: Connection) -> PairRecord | None:
             champion = _champion(connection, lineage)
-            return _record(connection, lineage, champion) if champion is not None else None
+            return self._record(connection, lineage, champion) if champion is not None else None
 
         return self._database.read(work)
 
     def lineage(self, lineage: str) -> Sequence[PairRecord]:
         """The newest record of every pair published, candidates that were refused included, oldest pair first."""
-        query = select(pairs.c.pair, pairs.c.body).where(pairs.c.lineage == lineage).order_by(pairs.c.seq)
-        rows = self._database.read(lambda connection: connection.execute(query).all())
-        newest: dict[str, str] = {row.pair: row.body for row in rows}
+        query = with_entry("pair").where(pairs.c.lineage == lineage).order_by(pairs.c.entry)
+
+        def work(connection: Connection) -> dict[str, str]:
+            rows = connection.execute(query).mappings()
+            return {row["pair"]: checked("pair", row, self._key)["body"] for row in rows}
+
+        newest = self._database.read(work)
         return [PairRecord.model_validate_json(item) for item in newest.values()]
 
     def history(self, lineage: str) -> Sequence[Promotion]:
@@ -134,11 +138,6 @@ class Champions:
         query = select(promotions).where(promotions.c.lineage == lineage).order_by(promotions.c.seq)
         rows = self._database.read(lambda connection: connection.execute(query).mappings().all())
         return [Promotion.model_validate(dict(row)) for row in rows]
-
-    def _fence(self, lineage: str, connection: Connection) -> None:
-        if self._lease is None:
-            raise LeaseHeld(f"lineage '{lineage}': its champion may be changed only under its lease; take it first")
-        self._lease.check(connection, lineage)
 
     def _anchored(self, lineage: str, work: Callable[[Connection], T]) -> T:
         found = self._database.write(work)
@@ -148,23 +147,25 @@ class Champions:
     def _append(self, connection: Connection, lineage: str, pair: str, **columns: Any) -> None:
         columns |= {"lineage": lineage, "pair": pair, "previous": _champion(connection, lineage), "at": time.time()}
         row = connection.execute(insert(promotions).values(columns).returning(*promotions.c)).one()
-        ledger.write(connection, lineage, "promotion", Promotion.model_validate(dict(row._mapping)), self._key)
+        token = fence(connection, self._lease, lineage)
+        ledger.write(connection, lineage, "promotion", Promotion.model_validate(dict(row._mapping)), self._key, token)
 
+    def _publish(self, connection: Connection, record: PairRecord) -> None:
+        token, name = fence(connection, self._lease, record.lineage), record.digest
+        same = (pairs.c.lineage == record.lineage, pairs.c.body_digest == name)
+        if connection.scalar(select(pairs.c.entry).where(*same)) is None:
+            row = {"lineage": record.lineage, "pair": record.pair.digest, "generation": record.generation}
+            row |= {"body_digest": name, "published_at": time.time(), "body": body(record)}
+            vouched = vouch(row, record.pair.digest, name)
+            entry = ledger.write(connection, record.lineage, "pair", vouched, self._key, token)
+            connection.execute(insert(pairs).values(**row, entry=entry.seq))
 
-def _publish(connection: Connection, record: PairRecord) -> None:
-    name = record.digest
-    same = (pairs.c.lineage == record.lineage, pairs.c.body_digest == name)
-    if connection.scalar(select(pairs.c.seq).where(*same)) is None:
-        row = {"lineage": record.lineage, "pair": record.pair.digest, "generation": record.generation}
-        connection.execute(insert(pairs).values(**row, body_digest=name, published_at=time.time(), body=body(record)))
+    def _record(self, connection: Connection, lineage: str, pair: str) -> PairRecord | None:
+        query = with_entry("pair").where(pairs.c.lineage == lineage, pairs.c.pair == pair)
+        row = connection.execute(query.order_by(pairs.c.entry.desc()).limit(1)).mappings().one_or_none()
+        return PairRecord.model_validate_json(checked("pair", row, self._key)["body"]) if row is not None else None
 
 
 def _champion(connection: Connection, lineage: str) -> str | None:
     query = select(promotions.c.pair).where(promotions.c.lineage == lineage)
     return connection.scalar(query.order_by(promotions.c.seq.desc()).limit(1))
-
-
-def _record(connection: Connection, lineage: str, pair: str) -> PairRecord | None:
-    query = select(pairs.c.body).where(pairs.c.lineage == lineage, pairs.c.pair == pair)
-    found = connection.scalar(query.order_by(pairs.c.seq.desc()).limit(1))
-    return PairRecord.model_validate_json(found) if found is not None else None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rsi.registry.store import body
+from rsi.registry.bound import body
 from rsi.types import Expansion, HarnessConfig, PairRecord, Rate, Update, Verdict
 
 Curve = list[tuple[int, float]]  # (step, value)

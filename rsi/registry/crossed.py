@@ -29,11 +29,16 @@ class Mirrored:
 
 
 KINDS = (
-    Mirrored("look", "digest", ("lineage", "generation", "champion", "candidate", "sealed", "body"), select(looks)),
+    Mirrored(
+        "look",
+        "digest",
+        ("lineage", "generation", "champion", "candidate", "sealed", "opened_at", "body"),
+        select(looks),
+    ),
     Mirrored(
         "verdict",
         "look",
-        ("decision", "body"),
+        ("decision", "recorded_at", "body"),
         select(verdicts, looks.c.lineage).join_from(verdicts, looks, verdicts.c.look == looks.c.digest),
     ),
     Mirrored("promotion", "seq", ("lineage", "pair", "previous", "kind", "look", "reason", "at"), select(promotions)),
@@ -58,8 +63,8 @@ def disagreements(connection: Connection, lineage: str, entries: Sequence[Entry]
 
 
 def _records(connection: Connection, lineage: str, entries: Sequence[Entry]) -> Iterator[str]:
-    """Pairs are not in the ledger, which names them by digest: their records must have it, and their documents the
-    digest that the pair names."""
+    """Pairs' records must have the digest that names them, and their documents the digest that the pair names; that
+    each row is what was published is checked in `bound`."""
     present = set[str]()
     for row in connection.execute(select(pairs).where(pairs.c.lineage == lineage)):
         present.add(row.pair)
@@ -85,7 +90,8 @@ def _said(entry: Entry) -> Values | None:
     """What an entry's row must hold; None where its body is no record."""
     try:
         content = json.loads(entry.body)
-        return {**content, "digest": digest(content), "body": entry.body}
+        when = {"opened_at": entry.at, "recorded_at": entry.at}
+        return {**content, **when, "digest": digest(content), "body": entry.body}
     except DAMAGE:
         return None
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from rsi.errors import LeaseHeld, RsiError
 from rsi.registry.engine import Database
-from rsi.registry.models import leases
+from rsi.registry.models import leases, ledger
 
 SECONDS = 90.0  # how long a lease outlives its last heartbeat
 
@@ -31,14 +31,21 @@ class Lease:
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def check(self, connection: Connection, lineage: str) -> None:
-        """Raise LeaseHeld unless this is the newest token of `lineage`; the row stays locked until the transaction
-        ends, so what the transaction writes is written by the holder."""
+    def check(self, connection: Connection, lineage: str) -> int:
+        """The token. Raise LeaseHeld unless it is the newest of `lineage`, by the lease's row and by the ledger, and
+        held by this process; the row stays locked until the transaction ends, so what the transaction writes is written
+        by the holder."""
         if lineage != self.lineage:
             raise LeaseHeld(f"lineage '{lineage}': this run holds the lease of '{self.lineage}'; take the right one")
-        row = connection.execute(select(leases).where(leases.c.lineage == self.lineage).with_for_update()).one()
-        if row.token != self.token or row.pid is None:
-            raise LeaseHeld(f"lineage '{self.lineage}': this run has lost its lease to {row.holder}; start it again")
+        row = connection.execute(select(leases).where(leases.c.lineage == self.lineage).with_for_update()).one_or_none()
+        if row is None or row.token != self.token or row.pid is None or _fence(connection, lineage) > self.token:
+            now = row.holder if row is not None else "nobody"
+            raise LeaseHeld(f"lineage '{self.lineage}': this run has lost its lease to {now}; start it again")
+        if row.pid != os.getpid():
+            raise LeaseHeld(
+                f"lineage '{self.lineage}': its lease is held by {row.holder}, not by this process; take it"
+            )
+        return self.token
 
     def renew(self) -> None:
         """A heartbeat. Raises LeaseHeld where the lease was lost."""
@@ -96,16 +103,31 @@ def acquire(database: Database, lineage: str, holder: str = "rsi run", seconds: 
         row = connection.execute(select(leases).where(leases.c.lineage == lineage).with_for_update()).one_or_none()
         expires = time.time() + seconds
         if row is None:
-            connection.execute(insert(leases).values(lineage=lineage, token=1, expires_at=expires, **mine))
-            return 1
+            fresh = _fence(connection, lineage) + 1
+            connection.execute(insert(leases).values(lineage=lineage, token=fresh, expires_at=expires, **mine))
+            return fresh
         if row.pid is not None and row.expires_at > time.time() and not _dead(row):
             raise LeaseHeld(f"lineage '{lineage}' is in use by {row.holder}; wait for it, or choose another lineage")
-        fresh: int = row.token + 1
+        fresh = max(int(row.token), _fence(connection, lineage)) + 1
         where = leases.c.lineage == lineage
         connection.execute(update(leases).where(where).values(token=fresh, expires_at=expires, **mine))
         return fresh
 
     return Lease(database, lineage, database.write(work), seconds)
+
+
+def fence(connection: Connection, lease: Lease | None, lineage: str) -> int:
+    """The token under which a transaction writes. Raises LeaseHeld without the lineage's newest lease."""
+    if lease is None:
+        raise LeaseHeld(f"lineage '{lineage}' is written only under its lease; take it first")
+    return lease.check(connection, lineage)
+
+
+def _fence(connection: Connection, lineage: str) -> int:
+    """The newest token that the ledger knows; 0 for a lineage without entries. A lease's row that was set back or
+    removed brings no older holder back."""
+    query = select(ledger.c.fence).where(ledger.c.lineage == lineage).order_by(ledger.c.seq.desc()).limit(1)
+    return int(connection.scalar(query) or 0)
 
 
 def _dead(row: Any) -> bool:

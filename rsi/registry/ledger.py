@@ -13,28 +13,28 @@ from rsi.errors import IntegrityError
 from rsi.gate.lawful import breaches
 from rsi.gate.ledger import Anchor, Entry, anchored, append, faults
 from rsi.registry import anchors
+from rsi.registry.bound import body, unvouched
 from rsi.registry.crossed import disagreements
 from rsi.registry.engine import Database
-from rsi.registry.lease import Lease
+from rsi.registry.lease import Lease, fence
 from rsi.registry.models import leases, ledger
-from rsi.registry.store import body
 from rsi.types import Record
 
 
 class Ledger:
-    """A lineage's chain. With a lease, entries are written only while it is still the newest; with a key, signed."""
+    """A lineage's chain. Entries are written under its lease alone; with a key, signed."""
 
     def __init__(self, database: Database, lease: Lease | None = None, key: bytes | None = None) -> None:
         self._database, self._lease, self._key = database, lease, key
 
     def append(self, lineage: str, kind: str, record: Record) -> Entry:
-        """Record something of which the ledger alone is the store (a review, a canary). Raises LeaseHeld where the
-        lease was lost, IntegrityError where the chain is signed and there is no key, or the other way round."""
+        """Record something of which the ledger alone is the store: a request, a canary, a certificate. Raises
+        LeaseHeld without the newest lease, IntegrityError where the chain is signed and there is no key, or the other
+        way round."""
 
         def work(connection: Connection) -> Entry:
-            if self._lease is not None:
-                self._lease.check(connection, lineage)
-            return write(connection, lineage, kind, record, self._key)
+            token = fence(connection, self._lease, lineage)
+            return write(connection, lineage, kind, record, self._key, token)
 
         entry = self._database.write(work)
         anchor(self._database, lineage)
@@ -50,11 +50,12 @@ class Ledger:
         found = self._database.read(lambda connection: chain(connection, lineage))
         return [entry for entry in found if kind in (None, entry.kind)]
 
-    def verify(self, lineage: str, elsewhere: Anchor | None = None) -> list[str]:
+    def verify(self, lineage: str, elsewhere: Anchor | None = None, rows: bool = True) -> list[str]:
         """What is wrong with the chain, its history, its anchors, or the rows that it vouches for, one plain line each.
-        `elsewhere`: an anchor that is kept in another place than the store's own folder."""
+        `elsewhere`: an anchor that is kept in another place than the store's own folder. Without `rows`, attempts and
+        stages are left to those who read them."""
         place = self._database.anchors
-        return self._database.read(lambda connection: found(connection, place, lineage, self._key, elsewhere))
+        return self._database.read(lambda connection: found(connection, place, lineage, self._key, elsewhere, rows))
 
     def head(self, lineage: str) -> Anchor | None:
         """The newest entry's place and hash; None for a lineage that has no entry."""
@@ -62,11 +63,13 @@ class Ledger:
         return Anchor(lineage=lineage, seq=last.seq, hash=last.hash) if last is not None else None
 
 
-def write(connection: Connection, lineage: str, kind: str, record: Record, key: bytes | None = None) -> Entry:
-    """Append to the lineage's chain within a transaction; call `anchor` when it is committed. See `gate.ledger.append`
-    for what raises."""
+def write(
+    connection: Connection, lineage: str, kind: str, record: Record, key: bytes | None, token: int | None
+) -> Entry:
+    """Append to the lineage's chain within a transaction; call `anchor` when it is committed. `token`: what `fence`
+    gave; None for what people write beside a run. See `gate.ledger.append` for what raises."""
     _alone(connection, lineage)
-    entry = append(newest(connection, lineage), lineage, kind, body(record), time.time(), key)
+    entry = append(newest(connection, lineage), lineage, kind, body(record), time.time(), key, token)
     connection.execute(insert(ledger).values(**entry.model_dump()))
     return entry
 
@@ -84,7 +87,12 @@ def anchor(database: Database, lineage: str) -> None:
 
 
 def found(
-    connection: Connection, folder: Path, lineage: str, key: bytes | None, elsewhere: Anchor | None = None
+    connection: Connection,
+    folder: Path,
+    lineage: str,
+    key: bytes | None,
+    elsewhere: Anchor | None = None,
+    rows: bool = True,
 ) -> list[str]:
     """`Ledger.verify` within a transaction. The anchor is read first, so that it is never ahead of an honest chain."""
     try:
@@ -93,11 +101,12 @@ def found(
     except IntegrityError as error:
         return [str(error)]
     lines = faults(lineage, entries, kept, key, now=time.time())
-    if kept is None and len(entries) > 1:
+    if kept is None and len(entries) > 2:  # the first commit writes two: the pair, and the start
         lines.append(f"the anchor {anchors.anchor_file(folder, lineage)} is gone")
     if elsewhere is not None:
         lines += anchored(lineage, entries, elsewhere)
-    return [*lines, *breaches(entries), *disagreements(connection, lineage, entries)]
+    lines += [*breaches(entries), *disagreements(connection, lineage, entries)]
+    return [*lines, *unvouched(connection, lineage, entries)] if rows else lines
 
 
 def chain(connection: Connection, lineage: str) -> list[Entry]:

@@ -1,7 +1,6 @@
 """Looks at the sealed split, recorded before they are scored, and the verdicts that came of them."""
 
 import json
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,16 +8,16 @@ from sqlalchemy import Connection, insert, select
 
 from rsi.errors import IntegrityError, UserError
 from rsi.gate.lawful import breaches, overspent
+from rsi.registry.bound import body
 from rsi.registry.engine import Database
-from rsi.registry.lease import Lease
+from rsi.registry.lease import Lease, fence
 from rsi.registry.ledger import anchor, chain, write
 from rsi.registry.models import looks, verdicts
-from rsi.registry.store import body
 from rsi.types import Look, Verdict
 
 
 class Looks:
-    """With a lease, what is written is written only while it is still the newest of its lineage. `key` signs."""
+    """What is written is written under the lineage's newest lease alone. `key` signs."""
 
     def __init__(self, database: Database, lease: Lease | None = None, key: bytes | None = None) -> None:
         self._database, self._lease, self._key = database, lease, key
@@ -30,8 +29,7 @@ class Looks:
         of a generation whose canaries were hit."""
 
         def work(connection: Connection) -> None:
-            if self._lease is not None:
-                self._lease.check(connection, look.lineage)
+            token = fence(connection, self._lease, look.lineage)
             if connection.scalar(select(looks.c.digest).where(looks.c.digest == look.digest)) is not None:
                 return
             past = connection.execute(select(looks).where(looks.c.lineage == look.lineage)).all()
@@ -39,8 +37,8 @@ class Looks:
             _check_shard(look, past)
             _check_spent(look, past)
             row = look.model_dump(include={"lineage", "generation", "champion", "candidate", "sealed"})
-            connection.execute(insert(looks).values(**row, digest=look.digest, opened_at=time.time(), body=body(look)))
-            write(connection, look.lineage, "look", look, self._key)
+            at = write(connection, look.lineage, "look", look, self._key, token).at
+            connection.execute(insert(looks).values(**row, digest=look.digest, opened_at=at, body=body(look)))
             for line in breaches(chain(connection, look.lineage)):
                 raise IntegrityError(f"lineage '{look.lineage}': no look is opened: {line}")
 
@@ -55,21 +53,17 @@ class Looks:
             lineage = connection.scalar(select(looks.c.lineage).where(looks.c.digest == verdict.look))
             if lineage is None:
                 raise IntegrityError(f"verdict on look '{verdict.look}': no such look was recorded")
-            if self._lease is not None:
-                self._lease.check(connection, lineage)
+            token = fence(connection, self._lease, lineage)
             present = connection.scalar(select(verdicts.c.body).where(verdicts.c.look == verdict.look))
             if present is not None:
                 if present != body(verdict):
                     raise IntegrityError(f"look {verdict.look} has another verdict already")
                 return str(lineage)
-            row = {
-                "look": verdict.look,
-                "decision": verdict.decision,
-                "recorded_at": time.time(),
-                "body": body(verdict),
-            }
+            at = write(connection, lineage, "verdict", verdict, self._key, token).at
+            row = {"look": verdict.look, "decision": verdict.decision, "recorded_at": at, "body": body(verdict)}
             connection.execute(insert(verdicts).values(**row))
-            write(connection, lineage, "verdict", verdict, self._key)
+            for line in breaches(chain(connection, lineage)):
+                raise IntegrityError(f"lineage '{lineage}': no verdict is recorded: {line}")
             return str(lineage)
 
         anchor(self._database, self._database.write(work))

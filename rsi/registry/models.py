@@ -20,10 +20,13 @@ from sqlalchemy import (
 metadata = MetaData()
 DIGEST, NAME = String(64), String(64)
 
+# Each row of these four is vouched for by the entry of its lineage's ledger whose number `entry` is (bound.py).
 attempts = Table(
     "attempts",
     metadata,
     Column("id", DIGEST, primary_key=True),
+    Column("lineage", NAME, nullable=False),
+    Column("entry", Integer, nullable=False),
     Column("task_id", String(128), nullable=False),
     Column("pair", DIGEST, nullable=False),
     Column("purpose", String(200), nullable=False),
@@ -35,6 +38,7 @@ attempts = Table(
     Column("reward", Float, nullable=False),
     Column("recorded_at", Float, nullable=False),  # seconds since the epoch
     Column("body", Text, nullable=False),
+    UniqueConstraint("lineage", "entry"),
     Index("attempts_purpose", "purpose", "pair"),
 )
 
@@ -42,7 +46,8 @@ attempts = Table(
 failures = Table(
     "failures",
     metadata,
-    Column("seq", Integer, primary_key=True, autoincrement=True),
+    Column("lineage", NAME, primary_key=True),
+    Column("entry", Integer, primary_key=True, autoincrement=False),
     Column("attempt", DIGEST, nullable=False),
     Column("purpose", String(200), nullable=False),
     Column("error", Text, nullable=False),
@@ -57,16 +62,18 @@ stages = Table(
     Column("lineage", NAME, primary_key=True),
     Column("generation", Integer, primary_key=True),
     Column("name", NAME, primary_key=True),
+    Column("entry", Integer, nullable=False),
     Column("committed_at", Float, nullable=False),
     Column("output", Text, nullable=False),
+    UniqueConstraint("lineage", "entry"),
 )
 
 # Publishing a pair with more evidence adds a row; the newest row of a pair is its record.
 pairs = Table(
     "pairs",
     metadata,
-    Column("seq", Integer, primary_key=True, autoincrement=True),
-    Column("lineage", NAME, nullable=False),
+    Column("lineage", NAME, primary_key=True),
+    Column("entry", Integer, primary_key=True, autoincrement=False),
     Column("pair", DIGEST, nullable=False),
     Column("generation", Integer, nullable=False),
     Column("body_digest", DIGEST, nullable=False),
@@ -116,7 +123,7 @@ promotions = Table(
     Index("promotions_lineage", "lineage", "seq"),
 )
 
-# Append-only: one hash chain a lineage (rsi/gate/ledger.py) over looks, verdicts, reviews, promotions and canaries.
+# Append-only: one hash chain a lineage (rsi/gate/ledger.py) over all that is recorded of it.
 ledger = Table(
     "ledger",
     metadata,
@@ -125,6 +132,7 @@ ledger = Table(
     Column("kind", String(16), nullable=False),
     Column("body", Text, nullable=False),
     Column("at", Float, nullable=False),
+    Column("fence", Integer, nullable=False),
     Column("previous", DIGEST, nullable=False),
     Column("hash", DIGEST, nullable=False),
     Column("signature", DIGEST),

@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from rsi.errors import IntegrityError
 from rsi.registry.engine import Database
 from rsi.registry.lease import Lease
-from rsi.registry.ledger import Ledger
+from rsi.registry.ledger import Ledger, anchor, write
 from rsi.types import Docket, Filed, ReviewDecision, ReviewRequest
 
 KIND = "review"
@@ -18,9 +18,11 @@ _BODY: TypeAdapter[ReviewRequest | ReviewDecision] = TypeAdapter(
 
 
 class Reviews:
-    """ports.ReviewBook over a database. A run asks under its lease; people decide at any time, without one."""
+    """ports.ReviewBook over a database. A run asks under its lease; people decide at any time, also while a run holds
+    the lease: of all that is written, a decision alone needs none."""
 
     def __init__(self, database: Database, lease: Lease | None = None, key: bytes | None = None) -> None:
+        self._database, self._key = database, key
         self._ledger = Ledger(database, lease, key)
 
     def ask(self, request: ReviewRequest) -> None:
@@ -28,12 +30,15 @@ class Reviews:
             self._ledger.append(request.lineage, KIND, request)
 
     def decide(self, lineage: str, decision: ReviewDecision) -> None:
-        """Record a decision durably. IntegrityError where the ledger does not verify."""
-        self.docket(lineage)
-        self._ledger.append(lineage, KIND, decision)
+        """Record a decision durably. IntegrityError where it is on nothing that was asked, or the ledger does not
+        verify."""
+        if decision.request not in {filed.record.digest for filed in self.docket(lineage).requests}:
+            raise IntegrityError(f"lineage '{lineage}': request {decision.request[:12]} was never asked")
+        self._database.write(lambda connection: write(connection, lineage, KIND, decision, self._key, None))
+        anchor(self._database, lineage)
 
     def docket(self, lineage: str) -> Docket:
-        if found := self._ledger.verify(lineage):
+        if found := self._ledger.verify(lineage, rows=False):
             raise IntegrityError(
                 f"ledger of '{lineage}': {found[0]}; no review in it counts until `rsi ledger verify` finds nothing"
             )

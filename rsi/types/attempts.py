@@ -63,6 +63,11 @@ class AttemptSpec(Record):
     sandbox: str  # sandbox identity
     seed: int
 
+    @property
+    def name(self) -> str:
+        """The draw as people and looks name it; sandbox and seed follow from where and what it is."""
+        return f"{self.purpose}/{self.pair}/{self.task_id}/{self.draw}"
+
 
 class Job(Record):
     """A picklable unit of work for an executor. The key goes to the verifier only, after the episode has ended."""

@@ -52,7 +52,7 @@ class Books:
 def parts(inputs: Inputs, books: Books, model: OpenModel, executor: Executor, say: Say, progress: Progress) -> Parts:
     place, settings = inputs.place, inputs.place.settings
     held = (books.database, books.lease, books.key)
-    store, registry, bank = SqlStore(books.database, books.lease), Champions(*held), place.bank.definition
+    store, registry, bank = SqlStore(*held), Champions(*held), place.bank.definition
     spending, bait = spent(settings, books.database), Bait(place.bank, _word(settings), settings.gate.canaries)
     recording = Recording(
         bank=bait,

@@ -32,7 +32,8 @@ OLD, NEW = ((ROOT / f"harness_configs/shell/{name}.toml").read_text() for name i
 DOCUMENT = parse(NEW, "test")
 WORD = planted_word(bytes(32), "main")
 FAMILIES = ("count", "sort", "find")
-PURPOSE = "gen1/canaries"
+SCOPE = "main/seed0"
+PURPOSE = "main/seed0/gen1/canaries"
 
 
 def made(family, shard, i, split="sealed"):
@@ -123,13 +124,22 @@ class World:
         rooms = Broken() if broken else self.provider
         play = executor(PlayParts(self.model, rooms, self.verifier), 8, 0)
         recording = Recording(self.bait, play, self.store, rooms.identity, "agent", lambda *_: None, lambda *_: None)
-        self.draw, self.replay, self.said, self.chained = recording.draw, recording.replay, [], []
+        self._recording, self.said, self.chained = recording, [], []
+
+    async def draw(self, tasks, pair, harness, k, purpose):
+        return await self._recording.draw(tasks, pair, harness, k, f"{SCOPE}/{purpose}")
+
+    async def replay(self, tasks, pair, harness, purpose):
+        return await self._recording.replay(tasks, pair, harness, f"{SCOPE}/{purpose}")
+
+    def _holding(self, word, purpose, but):
+        return self.store.holding(word, f"{SCOPE}/{purpose}", f"{SCOPE}/{but}")
 
     async def prove(self, task, key):
         return await certify(task, key, self.verifier, self.provider, repeats=1, probes=())
 
     def guard(self, near=lambda generation, task: None, replay=None):
-        chain, holding = self.chained.append, self.store.holding
+        chain, holding = self.chained.append, self._holding
         return Guard(bait=self.bait, prove=self.prove, holding=holding, near=near, chain=chain, replay=replay)
 
     def scene(self, generation=1):

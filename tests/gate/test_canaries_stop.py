@@ -72,7 +72,7 @@ async def test_a_hit_stops_the_generation_before_its_look_and_again(tmp_path):
     with pytest.raises(UserError) as first:
         await run.stage("gate", 1)
     assert not run.done(1, "gate") and Looks(world.database).of("main") == []
-    assert world.store.counts("gen1/gate") == (0, 0)
+    assert world.store.counts("main/seed0/gen1/gate") == (0, 0)
     said = str(first.value)
     assert said.startswith("generation 1 is stopped") and "family 'count'" in said and "\n" not in said
     assert "another lineage" in said and "rsi rollback" in said and WORD not in said

@@ -3,6 +3,7 @@
 from itertools import chain, repeat
 
 from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
 from rsi.registry.store import SqlStore
 from rsi.rollouts.episode import Parts, play
 from rsi.types import (
@@ -50,7 +51,7 @@ async def play_hostile(provider, protocol, *replies, turns=3, seconds=4, **field
     """The attempt, which must be scored and come back from the store as it was."""
     task = Task(id="t", bank="b", recipe=Recipe(family="f"), split="train", instance=0, request="Print 3.")
     key = TaskKey(task_id="t", reference="echo 3", checks=(OutputCheck(expected="3"),))
-    spec = AttemptSpec(task_id="t", pair="p", purpose="hostile", draw=0, sandbox=provider.identity, seed=1)
+    spec = AttemptSpec(task_id="t", pair="p", purpose="main/hostile", draw=0, sandbox=provider.identity, seed=1)
     harness = HarnessConfig(
         document_digest="d", system="s", protocol=protocol, tools=("shell", "read", "write"), outputs=(KEPT,),
         budgets=Budgets(turns=turns, tokens=5000, seconds=seconds), **fields,
@@ -60,7 +61,7 @@ async def play_hostile(provider, protocol, *replies, turns=3, seconds=4, **field
     assert attempt.score is not None and attempt.termination is not Termination.INFRASTRUCTURE, attempt.error
     database = open_database("sqlite://")
     try:
-        store = SqlStore(database)
+        store = SqlStore(database, acquire(database, "main"))
         store.record(attempt)
         assert store.get([attempt.id]) == {attempt.id: attempt}
     finally:

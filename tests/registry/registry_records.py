@@ -6,7 +6,7 @@ from rsi.types import Attempt, AttemptSpec, Look, Pair, PairRecord, Score, Termi
 DOCUMENT = "version = 1\nname = 'x'"
 
 
-def make_attempt(draw=0, score=True, text="", purpose="gen0/test"):
+def make_attempt(draw=0, score=True, text="", purpose="main/gen0/test"):
     spec = AttemptSpec(task_id="t", pair="p", purpose=purpose, draw=draw, sandbox="none", seed=draw)
     return Attempt(
         id=spec.digest,

@@ -134,10 +134,10 @@ def test_the_champion_is_changed_only_under_the_lease(champions, database):
         lambda: free.promote("main", NEW.pair.digest, "x"),
         lambda: free.rollback("main", "x"),
         lambda: free.start(make_record(lineage="new")),
+        lambda: free.publish(make_record("a9")),
     ):
         with pytest.raises(LeaseHeld, match="only under its lease"):
             change()
-    free.publish(make_record("a9"))
 
 
 def test_a_look_is_recorded_once_and_its_shard_shown_once(looks):

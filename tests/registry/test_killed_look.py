@@ -13,6 +13,7 @@ from rsi.gate.stage import Candidate, judge
 from rsi.ids import digest
 from rsi.ports import Scene
 from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
 from rsi.registry.looks import Looks
 from rsi.registry.store import SqlStore
 from rsi.rollouts.record import Recording
@@ -75,7 +76,17 @@ class Chance:
 
 async def gate(url, executor, settings=SETTINGS, seed=0):
     database, bank = open_database(url), Bank()
-    recording = Recording(bank, executor, SqlStore(database), "none", "agent", lambda *_: None, lambda *_: None)
+    with acquire(database, "main") as lease:
+        recording = Recording(
+            bank, executor, SqlStore(database, lease), "none", "agent", lambda *_: None, lambda *_: None
+        )
+        return await judged(recording, bank, settings, seed, Looks(database, lease))
+
+
+async def judged(recording, bank, settings, seed, looks):
+    async def draw(tasks, pair, harness, k, purpose):
+        return await recording.draw(tasks, pair, harness, k, f"main/seed{seed}/{purpose}")
+
     scene = Scene(
         lineage="main",
         generation=1,
@@ -84,11 +95,11 @@ async def gate(url, executor, settings=SETTINGS, seed=0):
         document="",
         harness=HarnessConfig(document_digest=OLD.hcp, system=""),
         bank=bank,
-        draw=recording.draw,
+        draw=draw,
         say=lambda line: None,
     )
     harness = HarnessConfig(document_digest="h1", system="")
-    return await judge(scene, Candidate(NEW, harness, "agent", {}), CONTRACT, settings, Looks(database))
+    return await judge(scene, Candidate(NEW, harness, "agent", {}), CONTRACT, settings, looks)
 
 
 async def test_a_killed_look_resumes_what_it_owes_and_judges_alike(url, tmp_path):
@@ -101,7 +112,7 @@ async def test_a_killed_look_resumes_what_it_owes_and_judges_alike(url, tmp_path
     assert not set(first.played) & set(second.played)
     assert len(first.played) + len(second.played) == 2 * 23  # of 26 tasks 3 are held back
     assert len(Looks(database).of("main")[0].attempts) == 4 * 26  # at most
-    assert SqlStore(database).counts("gen1/gate")[0] == 2 * 23
+    assert SqlStore(database).counts("main/seed0/gen1/gate")[0] == 2 * 23
     undisturbed = await gate(f"sqlite:///{tmp_path}/undisturbed.db", Chance())
     assert verdict == undisturbed
 
@@ -109,7 +120,9 @@ async def test_a_killed_look_resumes_what_it_owes_and_judges_alike(url, tmp_path
 async def test_a_recorded_verdict_stands_where_lost_attempts_might_be_had_now(url):
     """A run killed between the verdict and the stage's end: the attempts that it never had are not drawn again."""
     verdict, later = await gate(url, Chance(lost=3)), Chance()
-    Looks(open_database(url)).close(verdict)
+    database = open_database(url)
+    with acquire(database, "main") as lease:
+        Looks(database, lease).close(verdict)
     assert await gate(url, later) == verdict
     assert later.played == []
 

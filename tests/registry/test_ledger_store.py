@@ -38,7 +38,7 @@ def ledger(database, lease):
 
 
 def promoted(database, lease, key=None):
-    """A start, a look, a verdict and a promotion: four entries."""
+    """Two pairs, a start, a look, a verdict and a promotion: six entries."""
     champions, looks, look = Champions(database, lease, key), Looks(database, lease, key), make_look(OLD, NEW)
     champions.start(OLD)
     champions.publish(NEW)
@@ -52,10 +52,18 @@ def test_what_is_recorded_stands_in_the_ledger_in_order(database, lease, ledger)
     look = promoted(database, lease)
     Champions(database, lease).rollback("main", OLD.pair.digest, "why not")
     entries = ledger.entries("main")
-    assert [entry.kind for entry in entries] == ["promotion", "look", "verdict", "promotion", "promotion"]
-    assert [entry.seq for entry in entries] == [1, 2, 3, 4, 5]
-    assert json.loads(entries[1].body)["candidate"] == NEW.pair.digest
-    assert json.loads(entries[2].body) == make_verdict(look).model_dump(mode="json")
+    assert [entry.kind for entry in entries] == [
+        "pair",
+        "promotion",
+        "pair",
+        "look",
+        "verdict",
+        "promotion",
+        "promotion",
+    ]
+    assert [entry.seq for entry in entries] == [1, 2, 3, 4, 5, 6, 7]
+    assert json.loads(entries[3].body)["candidate"] == NEW.pair.digest
+    assert json.loads(entries[4].body) == make_verdict(look).model_dump(mode="json")
     assert [json.loads(entry.body)["kind"] for entry in ledger.entries("main", "promotion")] == [
         "start",
         "promotion",
@@ -70,7 +78,7 @@ def test_the_same_again_adds_no_entry(database, lease, ledger):
     Looks(database, lease).close(make_verdict(look))
     assert Champions(database, lease).promote("main", NEW.pair.digest, look.digest) is False
     assert Champions(database, lease).start(OLD) is False
-    assert len(ledger.entries("main")) == 4
+    assert len(ledger.entries("main")) == 6
 
 
 def test_what_fails_leaves_neither_row_nor_entry(database, lease, ledger):
@@ -78,7 +86,7 @@ def test_what_fails_leaves_neither_row_nor_entry(database, lease, ledger):
     signed = Looks(database, lease, KEY)
     with pytest.raises(IntegrityError, match="began without a key"):
         signed.open(make_look(OLD, NEW, 2))
-    assert len(signed.of("main")) == 1 and len(ledger.entries("main")) == 4 and ledger.verify("main") == []
+    assert len(signed.of("main")) == 1 and len(ledger.entries("main")) == 6 and ledger.verify("main") == []
 
 
 def test_reviews_and_canaries_live_in_the_ledger_alone(database, lease, ledger):
@@ -88,13 +96,14 @@ def test_reviews_and_canaries_live_in_the_ledger_alone(database, lease, ledger):
     acquired = acquire(database, "other")
     with pytest.raises(LeaseHeld):
         Ledger(database, acquired).append("main", "review", Note(text="of another"))
-    assert Ledger(database).append("main", "review", Note(text="by a person, beside a run")).seq == 2
+    with pytest.raises(LeaseHeld, match="only under its lease"):
+        Ledger(database).append("main", "review", Note(text="beside a run"))
 
 
 def test_the_anchor_follows_each_commit_and_never_goes_back(database, lease, ledger, tmp_path):
     promoted(database, lease)
     kept = anchors.read(tmp_path / "anchors", "main")
-    assert (kept.seq, kept.hash) == (4, ledger.head("main").hash)
+    assert (kept.seq, kept.hash) == (6, ledger.head("main").hash)
     anchors.advance(tmp_path / "anchors", kept.model_copy(update={"seq": 3, "hash": "older"}))
     anchors.advance(tmp_path / "anchors", kept.model_copy(update={"hash": "another"}))
     assert anchors.read(tmp_path / "anchors", "main") == kept
@@ -111,7 +120,7 @@ def test_a_crash_between_commit_and_anchor_is_no_fault(database, lease, ledger, 
     anchors.anchor_file(tmp_path / "anchors", "main").write_text(text)
     assert ledger.verify("main") == []
     ledger.append("main", "review", Note(text="y"))
-    assert anchors.read(tmp_path / "anchors", "main").seq == 6
+    assert anchors.read(tmp_path / "anchors", "main").seq == 8
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "is gone"), ("{", "damaged"), (b"\xff\xfe", "damaged")])
@@ -127,7 +136,7 @@ def test_a_signed_lineage(database, lease):
     assert Ledger(database, key=KEY).verify("main") == [] == Ledger(database).verify("main")
     assert any("not signed with this key" in line for line in Ledger(database, key=b"wrong").verify("main"))
     with pytest.raises(IntegrityError, match="signed"):
-        Ledger(database).append("main", "review", Note(text="x"))
+        Ledger(database, lease).append("main", "review", Note(text="x"))
 
 
 def test_the_database_itself_refuses_to_change_the_ledger(database, lease, tmp_path):
@@ -166,9 +175,9 @@ def test_a_row_changed_removed_or_added_outside_is_found(database, lease, ledger
 
 def add_pair(raw, record):
     """A newer row of a pair, as someone who can write the file adds it."""
-    columns = "lineage, pair, generation, body_digest, published_at, body"
-    values = ("main", record.pair.digest, 1, record.digest, 9.0, canonical_of(record))
-    raw.execute(f"INSERT INTO pairs ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
+    columns = "lineage, entry, pair, generation, body_digest, published_at, body"
+    values = ("main", 99, record.pair.digest, 1, record.digest, 9.0, canonical_of(record))
+    raw.execute(f"INSERT INTO pairs ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
 
 @pytest.mark.parametrize("text", ["version = 1", "no document"])
@@ -180,14 +189,15 @@ def test_a_pair_whose_document_is_not_its_own_is_found_and_promotes_nothing(data
     looks.close(make_verdict(look))
     with sqlite3.connect(tmp_path / "store.db") as raw:
         add_pair(raw, NEW.model_copy(update={"document": text}))
-    assert ["its document is not the one" in line for line in ledger.verify("main")] == [True]
-    with pytest.raises(IntegrityError, match="its document is not the one"):
+    found = ledger.verify("main")
+    assert any("its document is not the one" in line for line in found) and any("no entry" in line for line in found)
+    with pytest.raises(IntegrityError, match="no entry in the ledger"):
         champions.promote("main", NEW.pair.digest, look.digest)
 
 
 def test_a_rejection_that_comes_just_before_the_promotion_refuses_it(database, lease, ledger):
     champions, looks, look = Champions(database, lease), Looks(database, lease), make_look(OLD, NEW)
-    reviews = Reviews(database)
+    reviews = Reviews(database, lease)
     champions.start(OLD)
     champions.publish(NEW)
     looks.open(look)
@@ -235,7 +245,7 @@ def test_a_damaged_entry_is_a_fault_and_never_a_traceback(database, lease, ledge
         for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             raw.execute(f"DROP TRIGGER {name}")
         whole = raw.execute("SELECT * FROM ledger ORDER BY seq").fetchall()
-    for seq in (1, 2, 3, 4):
+    for seq in range(1, 7):
         with sqlite3.connect(tmp_path / "store.db") as raw:
             raw.execute("DELETE FROM ledger")
             raw.executemany(f"INSERT INTO ledger VALUES ({','.join('?' * len(whole[0]))})", whole)
@@ -287,7 +297,7 @@ def test_a_look_must_state_what_the_lineage_has_spent(database, lease, ledger):
         with pytest.raises(IntegrityError, match=message):
             looks.open(second.model_copy(update=change))
     looks.open(second.model_copy(update={"spent": 0.02, "alpha": 0.01, "budget": 0.05}))
-    assert ledger.verify("main") == [] and len(ledger.entries("main")) == 2
+    assert ledger.verify("main") == [] and len(ledger.entries("main", "look")) == 2
 
 
 @pytest.fixture
@@ -299,31 +309,19 @@ def looks_at(database, lease):
     return look
 
 
-def test_an_older_store_is_chained_when_it_is_opened(tmp_path):
-    """Rows of the first schema become the ledger's first entries, and the constraint on shards goes."""
-    path, look = tmp_path / "old.db", make_look(OLD, NEW)
-    first_schema(path)
-    text = make_verdict(look).model_dump_json()
+def test_a_store_whose_records_nothing_vouches_for_is_one_clear_line(tmp_path):
+    """Rows of the first schema; a store of it without any is brought up to date."""
+    path, empty = tmp_path / "old.db", tmp_path / "empty.db"
+    for each in (path, empty):
+        first_schema(each)
     with sqlite3.connect(path) as raw:
-        for row in (
-            ("looks", (look.digest, "main", 1, OLD.pair.digest, NEW.pair.digest, "shard1", 2.0, canonical_of(look))),
-            ("verdicts", (look.digest, "promote", 3.0, text)),
-            ("promotions", (1, "main", OLD.pair.digest, None, "start", None, "the first champion", 1.0)),
-            ("promotions", (2, "main", NEW.pair.digest, OLD.pair.digest, "promotion", look.digest, "verdict", 4.0)),
-            ("pairs", (1, "main", OLD.pair.digest, 0, OLD.digest, 1.0, canonical_of(OLD))),
-            ("pairs", (2, "main", NEW.pair.digest, 1, NEW.digest, 1.0, canonical_of(NEW))),
-        ):
-            raw.execute(f"INSERT INTO {row[0]} VALUES ({','.join('?' * len(row[1]))})", row[1])
-    database = open_database(f"sqlite:///{path}")
-    ledger = Ledger(database)
-    assert [entry.kind for entry in ledger.entries("main")] == ["promotion", "look", "verdict", "promotion"]
-    assert ledger.verify("main") == []
-    assert [step.kind for step in Champions(database).history("main")] == ["start", "promotion"]
-    with acquire(database, "main") as lease:
-        again = make_look(NEW, OLD, 2, sealed="shard2").model_copy(update={"shard_looks": 2})
-        Looks(database, lease).open(again)
-        Looks(database, lease).open(again.model_copy(update={"generation": 3}))
-    assert ledger.verify("main") == []
+        raw.execute("INSERT INTO promotions VALUES (1, 'main', 'pair', NULL, 'start', NULL, 'the first', 1.0)")
+    with pytest.raises(UserError, match=r"of an earlier version of rsi.*another RSI_HOME") as caught:
+        open_database(f"sqlite:///{path}")
+    assert "\n" not in str(caught.value)
+    database = open_database(f"sqlite:///{empty}")
+    promoted(database, acquire(database, "main"))
+    assert Ledger(database).verify("main") == []
 
 
 def canonical_of(record):

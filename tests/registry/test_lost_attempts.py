@@ -3,8 +3,14 @@
 from registry_records import make_attempt
 
 from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
 from rsi.registry.store import SqlStore
 from rsi.types import Termination
+
+
+def opened(folder):
+    database = open_database(f"sqlite:///{folder / 'rsi.db'}")
+    return SqlStore(database, acquire(database, "l"))
 
 
 def lost(n, error):
@@ -14,7 +20,7 @@ def lost(n, error):
 
 
 def test_a_lost_attempt_counts_once_with_its_last_reason_until_it_is_played(tmp_path):
-    store = SqlStore(open_database(f"sqlite:///{tmp_path / 'rsi.db'}"))
+    store = opened(tmp_path)
     for n, error in ((1, "reset"), (1, "status 503"), (2, "status 503"), (3, "reset"), (4, "full disk")):
         store.record(lost(n, error))
     assert store.lost("l/seed0/gen1/") == {"status 503": 2, "reset": 1, "full disk": 1}
@@ -24,8 +30,8 @@ def test_a_lost_attempt_counts_once_with_its_last_reason_until_it_is_played(tmp_
 
 
 def test_refused_conversations_are_counted_and_words_about_them_are_not(tmp_path):
-    store = SqlStore(open_database(f"sqlite:///{tmp_path / 'rsi.db'}"))
+    store = opened(tmp_path)
     for n, end in enumerate((Termination.REFUSED, Termination.ANSWERED, Termination.REFUSED)):
         said = '{"termination":"refused"}'
-        store.record(make_attempt(n, purpose="p/").model_copy(update={"termination": end, "output": said}))
-    assert store.refused("p/") == 2 and store.refused("q/") == 0
+        store.record(make_attempt(n, purpose="l/p/").model_copy(update={"termination": end, "output": said}))
+    assert store.refused("l/p/") == 2 and store.refused("l/q/") == 0

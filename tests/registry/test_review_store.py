@@ -9,6 +9,7 @@ from sqlalchemy import delete, insert, text, update
 from rsi.errors import IntegrityError
 from rsi.gate.review import DAY, Review, standing
 from rsi.registry import ledger as ledger_room
+from rsi.registry.lease import acquire
 from rsi.registry.ledger import Ledger
 from rsi.registry.models import ledger
 from rsi.registry.reviews import Reviews
@@ -24,7 +25,7 @@ def approval(reviewer="ann", request=ASKED, **fields):
 
 @pytest.fixture
 def reviews(database):
-    opened = Reviews(database)
+    opened = Reviews(database, acquire(database, "main"))
     opened.ask(ASKED)
     return opened
 
@@ -77,8 +78,9 @@ def test_an_approval_put_into_the_table_is_found(reviews, database):
 
 
 def test_an_approval_copied_from_another_lineage_is_found(reviews, database):
-    reviews.ask(other := ASKED.model_copy(update={"lineage": "other"}))
-    reviews.decide("other", approval(request=other))
+    elsewhere = Reviews(database, acquire(database, "other"))
+    elsewhere.ask(other := ASKED.model_copy(update={"lineage": "other"}))
+    elsewhere.decide("other", approval(request=other))
     entry = Ledger(database).entries("other")[-1]
     attack(database, insert(ledger).values({**entry.model_dump(), "lineage": "main"}))
     with pytest.raises(IntegrityError):
@@ -97,7 +99,8 @@ def test_a_rejection_cut_off_the_end_is_found(reviews, database):
 
 def test_approvals_of_another_digest_and_one_person_twice_do_not_count(reviews):
     reviews.decide("main", approval(subject="another"))
-    reviews.decide("main", approval(request=ASKED.model_copy(update={"generation": 2})))
+    reviews.ask(later := ASKED.model_copy(update={"generation": 2}))
+    reviews.decide("main", approval(request=later))
     assert stands(reviews) == "waiting"
     reviews.decide("main", approval("ann"))
     reviews.decide("main", approval("Ann "))
@@ -113,13 +116,15 @@ def test_time_expires_an_approval_and_a_clock_moved_back_does_not_bring_it_back(
     monkeypatch.setattr(ledger_room.time, "time", lambda: start + DAY)
     with pytest.raises(IntegrityError, match="clock was moved back"):
         stands(reviews)
-    monkeypatch.setattr(Ledger, "verify", lambda self, lineage: [])  # even where that went unseen
+    monkeypatch.setattr(Ledger, "verify", lambda self, lineage, rows: [])  # even where that went unseen
     assert stands(reviews) == "expired"
     reviews.decide("main", approval(request=later))
     assert [filed.at for filed in reviews.docket("main").decisions][-1] >= start + 31 * DAY
 
 
 def test_what_is_no_review_is_refused(reviews, database):
-    Ledger(database).append("main", "review", approval(reviewer="x" * 80).model_copy(update={"reviewer": "x" * 81}))
+    with pytest.raises(IntegrityError, match="never asked"):
+        reviews.decide("main", approval(request=ASKED.model_copy(update={"generation": 7})))
+    reviews.decide("main", approval(reviewer="x" * 80).model_copy(update={"reviewer": "x" * 81}))
     with pytest.raises(IntegrityError, match="is no review"):
         reviews.docket("main")

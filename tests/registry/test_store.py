@@ -13,12 +13,17 @@ from sqlalchemy import create_engine, event
 
 from rsi.errors import IntegrityError, UserError
 from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
 from rsi.registry.models import metadata
 from rsi.registry.store import SqlStore
 
 
-def test_an_attempt_is_recorded_once_and_comes_back_whole(database):
-    store = SqlStore(database)
+@pytest.fixture
+def store(database):
+    return SqlStore(database, acquire(database, "main"))
+
+
+def test_an_attempt_is_recorded_once_and_comes_back_whole(store):
     attempt = make_attempt(text='hostile "text"\x00 \u2028 </script> é')
     store.record(attempt)
     assert store.get([attempt.id, "unknown"]) == {attempt.id: attempt}
@@ -27,18 +32,20 @@ def test_an_attempt_is_recorded_once_and_comes_back_whole(database):
     assert store.counts() == (1, 0)
 
 
-def test_an_infrastructure_failure_stays_owed_until_it_is_made_good(database):
-    store = SqlStore(database)
+def test_an_infrastructure_failure_stays_owed_until_it_is_made_good(store):
     lost = make_attempt(score=False)
     store.record(lost)
     store.record(lost)
-    assert store.get([lost.id]) == {} and store.counts("gen0/") == (0, 2)
+    assert store.get([lost.id]) == {} and store.counts("main/gen0/") == (0, 2)
     store.record(make_attempt())
-    assert store.get([lost.id])[lost.id].passed and store.counts("gen0/") == (1, 2) and store.counts("gen1/") == (0, 0)
+    assert (
+        store.get([lost.id])[lost.id].passed
+        and store.counts("main/gen0/") == (1, 2)
+        and store.counts("main/gen1/") == (0, 0)
+    )
 
 
-def test_content_that_does_not_match_its_name_is_refused(database):
-    store = SqlStore(database)
+def test_content_that_does_not_match_its_name_is_refused(store):
     with pytest.raises(IntegrityError, match="digest of its spec"):
         store.record(make_attempt().model_copy(update={"id": "0" * 32}))
     broken = make_attempt()
@@ -47,14 +54,12 @@ def test_content_that_does_not_match_its_name_is_refused(database):
     assert store.counts() == (0, 0)
 
 
-def test_more_ids_than_a_query_takes(database):
-    store = SqlStore(database)
+def test_more_ids_than_a_query_takes(store):
     store.record(make_attempt())
     assert len(store.get([make_attempt().id, *(str(i) for i in range(5000))])) == 1
 
 
-def test_a_stage_is_committed_once(database):
-    store = SqlStore(database)
+def test_a_stage_is_committed_once(store):
     assert store.stage("main", 0, "discovery") is None
     store.commit_stage("main", 0, "discovery", '{"a": 1}')
     store.commit_stage("main", 0, "discovery", '{"a": 1}')
@@ -92,8 +97,7 @@ def test_a_wrong_url(url):
         open_database(url)
 
 
-def test_a_full_disk_is_one_clear_line_and_loses_nothing(database, monkeypatch):
-    store = SqlStore(database)
+def test_a_full_disk_is_one_clear_line_and_loses_nothing(store, database, monkeypatch):
     store.record(make_attempt(0))
 
     def full(connection):
@@ -106,37 +110,39 @@ def test_a_full_disk_is_one_clear_line_and_loses_nothing(database, monkeypatch):
     assert set(store.get([make_attempt(0).id])) == {make_attempt(0).id}
 
 
-def _hammer(url, first, count):
-    store = SqlStore(open_database(url))
+def _hammer(url, lease, first, count):
+    store = SqlStore(open_database(url), lease)
     for draw in range(first, first + count):
         store.record(make_attempt(draw))
 
 
 def test_several_writers_and_a_slow_one_never_see_a_locked_database(database, url, tmp_path):
+    lease = acquire(database, "main")
     blocker = sqlite3.connect(tmp_path / "store.db", isolation_level=None, check_same_thread=False)
     blocker.execute("BEGIN IMMEDIATE")
     release = threading.Timer(0.3, lambda: blocker.execute("COMMIT"))
     release.start()
     with ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda i: _hammer(url, 100 * i, 8), range(3)))  # raises what any of them raised
+        list(pool.map(lambda i: _hammer(url, lease, 100 * i, 8), range(3)))  # raises what any of them raised
     release.join()
     blocker.close()
     assert SqlStore(database).counts() == (24, 0)
 
 
-def test_a_store_that_stays_busy_says_so(database, tmp_path, monkeypatch):
+def test_a_store_that_stays_busy_says_so(store, database, tmp_path, monkeypatch):
     monkeypatch.setattr("rsi.registry.engine.TRIES", 2)
     blocker = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
     database.read(lambda connection: connection.exec_driver_sql("PRAGMA busy_timeout=10"))
     with pytest.raises(UserError, match="kept it busy"):
-        SqlStore(database).record(make_attempt())
+        store.record(make_attempt())
     blocker.close()
 
 
 def _record_until_killed(url, pipe):
     try:
-        store, draw = SqlStore(open_database(url)), 0
+        database, draw = open_database(url), 0
+        store = SqlStore(database, acquire(database, "main"))
         while store.get([make_attempt(draw).id]):
             draw += 1
         while True:

@@ -7,6 +7,7 @@ from rollout_fakes import HARNESS, PAIR, ToyBank, ToyModel, make_task, toy_parts
 
 from rsi.errors import InfrastructureError, OutageError
 from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
 from rsi.registry.store import SqlStore
 from rsi.rollouts import LocalExecutor, Recording, make_spec
 from rsi.rollouts.losses import FEW, ROW, Losses
@@ -32,7 +33,7 @@ class Down(ToyModel):
 @pytest.fixture
 def store(tmp_path):
     database = open_database(f"sqlite:///{tmp_path / 'rsi.db'}")
-    yield SqlStore(database)
+    yield SqlStore(database, acquire(database, "main"))
     database.close()
 
 

@@ -20,6 +20,7 @@ from rsi.errors import (
 )
 from rsi.ids import canonical
 from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
 from rsi.registry.store import SqlStore
 from rsi.rollouts import LocalExecutor, make_spec, play
 from rsi.rollouts.episode import MOST, storable, unscored
@@ -29,7 +30,7 @@ from rsi.types import Attempt, Job, Termination
 def jobs(n):
     tasks = [make_task(number, needs_sandbox=False) for number in range(n)]
     return [
-        Job(spec=make_spec(task, PAIR, "test", 0, "none"), task=task, key=ToyBank().key(task), harness=HARNESS)
+        Job(spec=make_spec(task, PAIR, "main/test", 0, "none"), task=task, key=ToyBank().key(task), harness=HARNESS)
         for task in tasks
     ]
 
@@ -113,9 +114,10 @@ async def test_one_jobs_error_of_any_type_ends_that_job_alone(trouble, tmp_path)
     assert lost.error.startswith(names)
     assert len(lost.error) <= MOST
     database = open_database(f"sqlite:///{tmp_path / 'rsi.db'}")
+    store = SqlStore(database, acquire(database, "main"))
     for attempt in attempts:
-        SqlStore(database).record(attempt)
-    assert SqlStore(database).counts("test") == (19, 1)
+        store.record(attempt)
+    assert store.counts("main/test") == (19, 1)
     database.close()
 
 

@@ -7,6 +7,7 @@ from shipped_banks import shipped
 
 from rsi.hcp import load
 from rsi.registry.engine import open_database
+from rsi.registry.lease import acquire
 from rsi.registry.store import SqlStore
 from rsi.rollouts import LocalExecutor, Parts, Recording
 from rsi.sandbox.probe import probe
@@ -44,7 +45,8 @@ async def test_references_pass_and_silence_fails(name, tmp_path):
     form = "```sh\n{}\n```" if name == "shell" else "<answer>{}</answer>"
     replies = {task.request: form.format(bank.key(task).reference) for task in tasks}
     pair = Pair(base="b", hcp=harness.document_digest)
-    store = SqlStore(open_database(f"sqlite:///{tmp_path / 'rsi.db'}"))
+    database = open_database(f"sqlite:///{tmp_path / 'rsi.db'}")
+    store = SqlStore(database, acquire(database, "main"))
 
     async def drawn(model, purpose):
         executor = LocalExecutor(Parts(model, provider, CheckVerifier(provider)), concurrency=8, retries=0)
@@ -53,12 +55,12 @@ async def test_references_pass_and_silence_fails(name, tmp_path):
         draw = Recording(bank, executor, store, identity, "agent", nothing, nothing).draw
         return [attempt for group in await draw(tasks, pair, harness, 1, purpose) for attempt in group]
 
-    for attempt in await drawn(Oracle(replies), "oracle"):
+    for attempt in await drawn(Oracle(replies), "main/oracle"):
         assert attempt.passed and attempt.score.form == 1.0, (
             attempt.turns,
             attempt.output,
             attempt.score,
             attempt.error,
         )
-    for attempt in await drawn(Oracle({}), "silence"):
+    for attempt in await drawn(Oracle({}), "main/silence"):
         assert not attempt.passed and attempt.score.form == 0.0 and attempt.termination == Termination.NO_ACTION

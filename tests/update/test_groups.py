@@ -52,7 +52,7 @@ class Written:
 
 
 def source(tmp_path, plan, ledger=None, version="", **settings):
-    spec = make_spec("base", tmp_path, **settings).model_copy(update={"tasks": tuple(plan)})
+    spec = make_spec(str(tmp_path), tmp_path, **settings).model_copy(update={"tasks": tuple(plan)})
     rollout = Written(plan, version)
     return GroupSource(spec, rollout, ledger or Ledger(MemoryStore())), rollout
 
