@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from faulty_modes import GOOD, MODES, Call, Mode, Reply, answered, refused
+from faulty_modes import MODES, Call, Mode, Reply, answered, refused
 from faulty_server import faulty
 from scripted_world import SETTINGS, make_world
 from served_world import lost, recorded, stages, write_settings
@@ -18,32 +18,36 @@ from rsi.types import ModelRequest, Sampling
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("mode", ["unavailable", "unavailable_later", "reset", "reset_later", "html"])
+@pytest.mark.parametrize("mode", ["unavailable_later", "reset_later"])
 def test_the_next_run_plays_only_what_is_owed(mode, served):
     folder, home, run = served
     with faulty(mode) as server:
         settings = str(write_settings(folder, server.url, concurrency=4))
-        for _ in range(2):
-            ended = run("run", settings)
-            assert ended.code == 1 and "attempts were lost to infrastructure" in ended.err
+        ended = run("run", settings)
+        assert ended.code == 1 and "attempts were lost to infrastructure" in ended.err
+        ended = run("run", settings)  # now it is found out before anything is played
+        assert ended.code == 1 and "no answer after" in ended.err and len(ended.err.splitlines()) == 1
         kept = len(recorded(home))
-        assert kept == (0 if server.good == 0 else GOOD) and "gate" not in stages(home)
+        assert 0 < kept == server.good and "gate" not in stages(home)
         told = json.loads(run("status", settings, "--json").out)
         assert sum(told["losses"][0]["lost"].values()) >= 4 and told["generations"] == []
         assert "lost" in run("status", settings).out
-        server.mode, before = MODES["well"], len(server.calls)
+        server.mode, before = MODES["well"], server.asked
         ended = run("run", settings)
-        again = len(server.calls) - before
+        again = server.asked - before
     assert ended.code == 0 and ended.decision == "no candidate"
     assert again == len(recorded(home)) - kept
     assert json.loads(run("status", settings, "--json").out)["losses"][0]["lost"] == {}
 
 
-def test_with_nothing_listening_there(served):
+@pytest.mark.parametrize("mode", ["nothing", "unavailable", "reset", "html"])
+def test_a_server_that_is_down_from_the_start_ends_the_run_before_anything_is_played(mode, served):
     folder, home, run = served
-    ended = run("run", str(write_settings(folder, "http://127.0.0.1:9/v1")))
-    assert ended.code == 1 and len(ended.err.splitlines()) == 1 and "127.0.0.1:9" in ended.err
-    assert stages(home) <= {"start"} and recorded(home) == [] and lost(home)
+    with faulty(mode if mode in MODES else "well") as server:
+        settings = str(write_settings(folder, "http://127.0.0.1:9/v1" if mode == "nothing" else server.url))
+        ended = run("run", settings)
+        assert ended.code == 1 and len(ended.err.splitlines()) == 1 and "127.0.0.1:" in ended.err
+        assert stages(home) == set() and recorded(home) == [] and not lost(home)
 
 
 def test_a_few_lost_attempts_among_many_are_left_unscored_and_told(served):

@@ -97,15 +97,17 @@ def called(asked, name, given):
         ),
         ('say({"jsonrpc": "2.0", "id": asked["id"], "error": "bad"})', "bad"),
         ('say({"jsonrpc": "2.0", "id": None, "error": {"code": -32700}})', "-32700"),
-        ("time.sleep(60)", "in time"),
-        ("os.kill(os.getpid(), 19)", "in time"),
+        pytest.param("time.sleep(60)", "in time", marks=pytest.mark.slow),
+        pytest.param("os.kill(os.getpid(), 19)", "in time", marks=pytest.mark.slow),
         ("os.fork(); os.fork(); time.sleep(60)", "in time"),
-        ('[say({"id": n, "method": "ping"}) for n in range(10**9)]', "in time"),
+        pytest.param(
+            'while True:\n        say({"id": 1, "method": "ping"})', "", id="asks without end", marks=pytest.mark.slow
+        ),
     ],
 )
 async def test_a_server_that_gives_no_answer_costs_that_call_alone(sandbox, odd, words):
     tools = await offered(sandbox, f"def called(asked, name, given):\n    {odd}")
-    assert words in (await ask(tools, "mcp__s__t", seconds=1 if words == "in time" else 10))["error"]
+    assert words in (await ask(tools, "mcp__s__t", seconds=1 if words in ("in time", "") else 10))["error"]
     assert "error" in await ask(tools, "mcp__s__t", seconds=0.3)
     assert (await sandbox.exec("echo fine", 5)).stdout == "fine\n"
     assert sorted(await sandbox.get()) == []
@@ -181,9 +183,9 @@ SENT = (
         "echo 'print(1)' > /tmp/hcp/relay.py",
         "rm /tmp/hcp/relay.py; mkdir /tmp/hcp/relay.py",
         'printf \'while True: print("{\\"result\\": 3}" * 9000)\' > /tmp/hcp/relay.py',
-        "printf 'import time\\ntime.sleep(99)' > /tmp/hcp/relay.py",
+        pytest.param("printf 'import time\\ntime.sleep(99)' > /tmp/hcp/relay.py", marks=pytest.mark.slow),
         "kill -9 -1",
-        "kill -STOP -1 2>&1; true",
+        pytest.param("kill -STOP -1 2>&1; true", marks=pytest.mark.slow),
         *(f'python3 -c "{CONNECT}; s.send({said})"' for said in SENT),
         "head -c 999999999 /dev/zero > /tmp/f",
         "head -c 999999999 /dev/zero > /task/f; rm /task/f",

@@ -99,6 +99,7 @@ SCHEMAS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_whatever_a_tool_says_of_its_arguments_it_is_offered_and_called(sandbox):
     said = [{"name": f"t{n}", "inputSchema": schema, "description": None} for n, schema in enumerate(SCHEMAS)]
     tools = await offered(sandbox, lists(*said, {"name": "bare"}, {"name": 3}, {}, None, "t", {"name": "x" * 9000}))

@@ -11,6 +11,8 @@ from typing import Any
 
 from faulty_modes import ANSWER, MODES, Call, Mode, Reply, refused
 
+from rsi.models.openai import PROBE
+
 
 class FaultyServer(ThreadingHTTPServer):
     """`mode` may be changed while it runs. `calls`: the chat requests so far; `good`: how many were answered well."""
@@ -27,11 +29,21 @@ class FaultyServer(ThreadingHTTPServer):
         self.lock, self.ended = threading.Lock(), threading.Event()
 
     @property
+    def asked(self) -> int:
+        """Requests of attempts, tries that failed included."""
+        return sum(not is_probe(call) for call in self.calls)
+
+    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def handle_error(self, request: Any, address: Any) -> None:
         """Nothing: a client that hangs up is what half of the modes are about."""
+
+
+def is_probe(call: Call) -> bool:
+    """Whether the client only asks for what the server can do."""
+    return any(PROBE.messages[-1].content in str(message.get("content")) for message in call.messages)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -53,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
         reply = server.mode.chat(call)
         self._send(reply)
         with server.lock:
-            server.good += reply.good
+            server.good += reply.good and not is_probe(call)
 
     def _send(self, reply: Reply) -> None:
         with suppress(ConnectionError):
