@@ -12,11 +12,13 @@ from benchmarks.ledger.victim import (
     Faults,
     Victim,
     look,
+    verdict,
 )
 from rsi.errors import RsiError
 from rsi.gate.ledger import Anchor, Entry, append
 from rsi.ids import canonical
 from rsi.registry import anchors
+from rsi.registry.looks import Looks
 
 
 def anchor_deleted(v: Victim) -> Faults:
@@ -92,6 +94,37 @@ def verdict_row_forged(v: Victim) -> Faults:
     return v.sql(f"INSERT INTO verdicts VALUES ('{forged.digest}', 'promote', 0.0, '{{}}')")
 
 
+def verdict_that_promotes_without_a_clause(v: Victim) -> Faults:
+    """By the holder of the lease, through the same functions as the gate."""
+    new = look(3, SECOND, STRANGER)
+    v.looks.open(new)
+    try:
+        v.looks.close(verdict(new, "promote").model_copy(update={"clauses": ()}))
+    except RsiError as error:
+        return [str(error)]
+    return v.verify()
+
+
+def verdict_that_promotes_on_other_evidence(v: Victim) -> Faults:
+    new = look(3, SECOND, STRANGER)
+    v.looks.open(new)
+    try:
+        v.looks.close(verdict(new, "promote").model_copy(update={"digests": verdict(LOOKS[0], "promote").digests}))
+    except RsiError as error:
+        return [str(error)]
+    return v.verify()
+
+
+def verdict_by_somebody_without_the_lease(v: Victim) -> Faults:
+    new = look(3, SECOND, STRANGER)
+    v.looks.open(new)
+    try:
+        Looks(v.database, None, v.key).close(verdict(new, "promote"))
+    except RsiError as error:
+        return [str(error)]
+    return v.verify()
+
+
 def look_row_edited(v: Victim) -> Faults:
     return v.sql(f"UPDATE looks SET candidate = '{STRANGER.pair.digest}' WHERE generation = 1")
 
@@ -144,6 +177,9 @@ ATTACKS: tuple[Attack, ...] = (
     everything_rolled_back_but_the_second_anchor,
     clock_moved_back_in_the_chain,
     entry_of_the_future,
+    verdict_that_promotes_without_a_clause,
+    verdict_that_promotes_on_other_evidence,
+    verdict_by_somebody_without_the_lease,
     verdict_row_edited,
     verdict_row_edited_and_promoted,
     verdict_row_deleted,

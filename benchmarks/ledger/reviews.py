@@ -1,18 +1,16 @@
 """Attacks on approvals: a forged one is found, one that may not count does not."""
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
+from benchmarks.ledger.victim import Faults, Victim, verdict
 from rsi.errors import IntegrityError
 from rsi.gate.review import DAY, Review, standing
 from rsi.hcp.document import parse
 from rsi.registry.lease import acquire
 from rsi.registry.reviews import Reviews
-from rsi.types import Look, ReviewDecision, ReviewRequest, Verdict
-
-if TYPE_CHECKING:
-    from benchmarks.ledger.victim import Faults, Victim
+from rsi.types import Look, ReviewDecision, ReviewRequest
 
 PAIR = "the candidate's pair"
 ASKED = ReviewRequest(
@@ -25,7 +23,7 @@ def said(verdict: str = "approve", request: ReviewRequest = ASKED, **changes: An
     return ReviewDecision.model_validate({**given, **changes})
 
 
-def decided(v: "Victim", *decisions: ReviewDecision) -> Reviews:
+def decided(v: Victim, *decisions: ReviewDecision) -> Reviews:
     """The request and these decisions on it, recorded as they should be."""
     reviews = Reviews(v.database, v.lease, v.key)
     reviews.ask(ASKED)
@@ -34,36 +32,36 @@ def decided(v: "Victim", *decisions: ReviewDecision) -> Reviews:
     return reviews
 
 
-def counted(reviews: Reviews, **rules: Any) -> "Faults":
+def counted(reviews: Reviews, **rules: Any) -> Faults:
     stands = standing(ASKED, reviews.docket("main"), Review(**rules))
     return [] if stands == "approved" else [f"it does not count, the request is {stands}"]
 
 
-def rejection_turned_into_an_approval(v: "Victim") -> "Faults":
+def rejection_turned_into_an_approval(v: Victim) -> Faults:
     decided(v, said("reject"))
     return v.sql(f"UPDATE ledger SET body = replace(body, '\"reject\"', '\"approve\"') WHERE seq = {v.seq('review')}")
 
 
-def approval_turned_to_another_subject(v: "Victim") -> "Faults":
+def approval_turned_to_another_subject(v: Victim) -> Faults:
     decided(v, said(subject="a harmless thing"))
     return v.sql(
         f"UPDATE ledger SET body = replace(body, 'a harmless thing', 'what is asked') WHERE seq = {v.seq('review')}"
     )
 
 
-def request_changed_under_its_approval(v: "Victim") -> "Faults":
+def request_changed_under_its_approval(v: Victim) -> Faults:
     decided(v, said())
     return v.sql(
         f"UPDATE ledger SET body = replace(body, 'what is asked', 'what is worse') WHERE seq = {v.seq('review', 0)}"
     )
 
 
-def rejection_cut_off(v: "Victim") -> "Faults":
+def rejection_cut_off(v: Victim) -> Faults:
     decided(v, said(), said("reject", reviewer="bea"))
     return v.sql(f"DELETE FROM ledger WHERE seq = {v.seq('review')}")
 
 
-def approval_inserted(v: "Victim") -> "Faults":
+def approval_inserted(v: Victim) -> Faults:
     decided(v)
     body, last = said().model_dump_json(), v.seq("review")
     return v.sql(
@@ -72,7 +70,7 @@ def approval_inserted(v: "Victim") -> "Faults":
     )
 
 
-def approval_copied_from_another_lineage(v: "Victim") -> "Faults":
+def approval_copied_from_another_lineage(v: Victim) -> Faults:
     decided(v)
     elsewhere = Reviews(v.database, acquire(v.database, "other"), v.key)
     elsewhere.ask(other := ASKED.model_copy(update={"lineage": "other"}))
@@ -83,35 +81,35 @@ def approval_copied_from_another_lineage(v: "Victim") -> "Faults":
     )
 
 
-def approval_of_another_digest(v: "Victim") -> "Faults":
+def approval_of_another_digest(v: Victim) -> Faults:
     return counted(decided(v, said(subject="another candidate")))
 
 
-def approval_of_another_request(v: "Victim") -> "Faults":
+def approval_of_another_request(v: Victim) -> Faults:
     other = ASKED.model_copy(update={"generation": 2})
     Reviews(v.database, v.lease, v.key).ask(other)
     return counted(decided(v, said(request=other)))
 
 
-def approval_of_what_was_never_asked(v: "Victim") -> "Faults":
+def approval_of_what_was_never_asked(v: Victim) -> Faults:
     return counted(decided(v, said(request=ASKED.model_copy(update={"generation": 9}))))
 
 
-def one_person_twice(v: "Victim") -> "Faults":
+def one_person_twice(v: Victim) -> Faults:
     return counted(decided(v, said(reviewer="Ann"), said(reviewer=" ann ")), reviewers=2)
 
 
-def approval_after_a_rejection(v: "Victim") -> "Faults":
+def approval_after_a_rejection(v: Victim) -> Faults:
     return counted(decided(v, said("reject", reviewer="bea"), said()))
 
 
-def expired_approval(v: "Victim") -> "Faults":
+def expired_approval(v: Victim) -> Faults:
     reviews, late = decided(v, said()), time.time() + 31 * DAY
     with patch("time.time", lambda: late):
         return counted(reviews)
 
 
-def expired_approval_and_the_clock_moved_back(v: "Victim") -> "Faults":
+def expired_approval_and_the_clock_moved_back(v: Victim) -> Faults:
     reviews, late = decided(v, said()), time.time() + 31 * DAY
     with patch("time.time", lambda: late):
         reviews.ask(ASKED.model_copy(update={"generation": 4}))
@@ -121,7 +119,7 @@ def expired_approval_and_the_clock_moved_back(v: "Victim") -> "Faults":
         return [str(error)]
 
 
-def candidate_promoted_that_people_rejected(v: "Victim") -> "Faults":
+def candidate_promoted_that_people_rejected(v: Victim) -> Faults:
     """Past the run that would have asked: the history tells."""
     champion = v.champions.current("main")
     assert champion is not None
@@ -140,7 +138,7 @@ def candidate_promoted_that_people_rejected(v: "Victim") -> "Faults":
     look = Look.model_validate({**fields, **money, "champion": champion.pair.digest, "candidate": new.pair.digest})
     v.champions.publish(new)
     v.looks.open(look)
-    v.looks.close(Verdict(decision="promote", look=look.digest, clauses=(), rates={}, two_by_two={}))
+    v.looks.close(verdict(look, "promote"))
     reviews = Reviews(v.database, v.lease, v.key)
     reviews.ask(request)
     reviews.decide("main", said("reject", request))

@@ -53,9 +53,11 @@ def look(generation: int, champion: PairRecord, candidate: PairRecord, **changes
 
 
 def verdict(on: Look, decision: str) -> Verdict:
-    return Verdict.model_validate(
-        {"decision": decision, "look": on.digest, "clauses": (), "rates": {}, "two_by_two": {}}
-    )
+    """With what a verdict that promotes must name."""
+    clause = {"name": "gain", "kind": "superiority", "slice": "all", "held": True, "estimate": None, "reason": ""}
+    digests = {name: getattr(on, name) for name in ("contract", "champion", "candidate", "sealed")}
+    fields = {"clauses": (clause,), "rates": {}, "two_by_two": {}, "digests": {**digests, "attempts": "digest"}}
+    return Verdict.model_validate({"decision": decision, "look": on.digest, **fields})
 
 
 LOOKS = (look(1, FIRST, SECOND), look(2, SECOND, THIRD))

@@ -73,6 +73,8 @@ class _History:
             yield "a verdict on no recorded look"
         if name in self.decisions:
             yield f"a second verdict on look {name[:12]}"
+        if verdict.get("decision") == "promote":
+            yield from unfounded(verdict, self.looks.get(name, {}))
         self.decisions.setdefault(name, str(verdict.get("decision")))
 
     def _review(self, review: Content) -> Iterator[str]:
@@ -109,6 +111,19 @@ class _History:
         if name in self.promoted:
             yield f"look {name[:12]} promotes a second time"
         self.promoted.add(name)
+
+
+def unfounded(verdict: Content, look: Content) -> Iterator[str]:
+    """What a verdict that promotes lacks of its evidence: a clause that held, and what it was measured on, which is its
+    look's."""
+    if not any(clause.get("held") is True for clause in verdict.get("clauses", ())):
+        yield "a verdict that promotes although no clause of the contract held"
+    on = verdict.get("digests", {})
+    for name in ("contract", "champion", "candidate", "sealed"):
+        if on.get(name) != look.get(name):
+            yield f"a verdict that promotes without the {name} of its look"
+    if not on.get("attempts"):
+        yield "a verdict that promotes and names no attempts"
 
 
 def overspent(look: Content, past: Sequence[Content]) -> Iterator[str]:

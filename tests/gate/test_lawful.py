@@ -22,7 +22,17 @@ def name_of(look):
 
 
 def verdict(decision="promote", look=LOOK):
-    return ("verdict", {"look": name_of(look), "decision": decision})
+    on = {name: look[1].get(name) for name in ("contract", "champion", "candidate", "sealed")}
+    evidence = {"clauses": [{"held": True}], "digests": {**on, "attempts": "d"}}
+    return ("verdict", {"look": name_of(look), "decision": decision, **evidence})
+
+
+def without(*path):
+    """A verdict that promotes, but for one piece of its evidence."""
+    name, made = verdict()
+    holder = made[path[0]] if len(path) > 1 else made
+    return (name, {**made, path[0]: {k: v for k, v in holder.items() if k != path[1]}} if len(path) > 1
+            else {k: v for k, v in made.items() if k != path[0]})  # fmt: skip
 
 
 def second(**changes):
@@ -68,6 +78,17 @@ def test_a_lawful_history_has_no_breach():
         ((*HISTORY, second(champion="a"), verdict(look=second()), step("promotion", "b", "b", "x", 3)), "no verdict"),
         ((START, LOOK, second(alpha=0.05, budget=0.05)), "may spend"),
         ((START, ("look", {**LOOK[1], "budget": 0.05}), second(budget=0.1)), "widens"),
+        ((START, LOOK, without("clauses")), "no clause of the contract held"),
+        ((START, LOOK, ("verdict", {**verdict()[1], "clauses": []})), "no clause of the contract held"),
+        (
+            (START, LOOK, ("verdict", {**verdict()[1], "clauses": [{"held": None}, {}]})),
+            "no clause of the contract held",
+        ),
+        ((START, LOOK, ("verdict", {**verdict()[1], "clauses": [1]})), "no record"),
+        ((START, LOOK, without("digests")), "without the champion of its look"),
+        ((START, LOOK, without("digests", "candidate")), "without the candidate of its look"),
+        ((START, LOOK, without("digests", "sealed")), "without the sealed of its look"),
+        ((START, LOOK, without("digests", "attempts")), "names no attempts"),
         ((START, ("look", "{")), "no record"),
         ((START, ("look", "[]")), "no record"),
         ((START, ("look", {**LOOK[1], "alpha": "much", "spent": "x"})), "no record"),

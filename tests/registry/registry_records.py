@@ -1,7 +1,7 @@
 """Small records for the tests of the registry."""
 
 from rsi.hcp.document import parse
-from rsi.types import Attempt, AttemptSpec, Look, Pair, PairRecord, Score, Termination, Verdict
+from rsi.types import Attempt, AttemptSpec, ClauseResult, Look, Pair, PairRecord, Score, Termination, Verdict
 
 DOCUMENT = "version = 1\nname = 'x'"
 
@@ -40,4 +40,14 @@ def make_look(champion, candidate, generation=1, sealed=None, lineage="main"):
 
 
 def make_verdict(look, decision="promote"):
-    return Verdict(decision=decision, look=look.digest, clauses=(), rates={}, two_by_two={})
+    """With what a verdict that promotes must name."""
+    clause = ClauseResult(name="gain", kind="superiority", slice="all", held=True, estimate=None, reason="")
+    on = {name: getattr(look, name) for name in ("contract", "champion", "candidate", "sealed")}
+    return Verdict(
+        decision=decision,
+        look=look.digest,
+        clauses=(clause,),
+        rates={},
+        two_by_two={},
+        digests={**on, "attempts": "d"},
+    )
