@@ -17,7 +17,7 @@ from rsi.figures import exact
 from rsi.gate.canaries import Guard, Suspect, facts, line, watch
 from rsi.gate.certified import Certified, looked_at, quarantine, worn
 from rsi.gate.contract import Contract
-from rsi.gate.review import Standing, candidate_request, edit_requests, ledgered, standing, unapproved
+from rsi.gate.review import Standing, candidate_request, earlier_request, edit_requests, ledgered, standing, unapproved
 from rsi.gate.stage import Candidate, judge
 from rsi.hcp.document import recorded
 from rsi.ports import Certifier, Draw, LookBook, Proposer, Prove, Registry, ReviewBook, Scene, Store, TaskBank
@@ -48,6 +48,7 @@ class Parts:
     say: Callable[[str], None]
     prove: Prove | None = None
     limits: Mapping[str, str] = field(default_factory=dict)  # of the sandbox, as they hold here
+    salt: str = ""  # digest of the home's secret salt, from which the sealed tasks come
 
 
 # Steps committed on their own: why tasks are left out of the selection and of the look, by task id.
@@ -91,8 +92,18 @@ class Cycle(Results):
             raise UserError(
                 f"lineage '{self.lineage}' runs bank '{first}', not '{self.settings.bank}'; start another lineage"
             )
+        if n > 1 and self.salt() != self.parts.salt:
+            raise UserError(
+                f"lineage '{self.lineage}' began under salt {self.salt()[:12]}, this home's is {self.parts.salt[:12]}: "
+                "its sealed tasks would be others; restore the file 'salt' of the home, or start another lineage"
+            )
         self.parts.say(f"generation {n}: champion {champion.pair.name}")
-        started = {"champion": champion.pair.digest, "bank": self.settings.bank, "bank digest": self.parts.bank.digest}
+        started = {
+            "salt": self.parts.salt,
+            "champion": champion.pair.digest,
+            "bank": self.settings.bank,
+            "bank digest": self.parts.bank.digest,
+        }
         settings = self.settings.model_dump(mode="json")
         return json.dumps({**started, "limits": dict(self.parts.limits), "settings": settings})
 
@@ -249,11 +260,14 @@ class Cycle(Results):
         documents = recorded(old.document), recorded(new.document)
         docket = reviews.docket(self.lineage)
         request = candidate_request(self.lineage, n, (old.pair, new.pair), documents, rules)
+        asked = earlier_request(request, docket)
         if self._now().pair == new.pair:  # promoted, then killed: what people decided since comes too late
-            return "approved" if any(filed.record == request for filed in docket.requests) else None
-        if (stands := standing(request, docket, rules)) != "waiting":
-            return stands
-        if not unapproved(*documents, self.expanded(n).composed, self._decided()[0], rules):
+            return "approved" if asked is not None else None
+        if asked is not None:
+            request = asked
+            if (stands := standing(request, docket, rules)) != "waiting":
+                return stands
+        elif not unapproved(*documents, self.expanded(n).composed, self._decided()[0], rules):
             return None
         reviews.ask(request)
         raise ReviewPending(f"generation {n} waits for review: rsi review show {request.digest[:12]}")

@@ -46,6 +46,10 @@ class Results:
         """The bank that the lineage began with."""
         return str(json.loads(self._output(1, "start"))["bank"])
 
+    def salt(self) -> str:
+        """Digest of the salt that the lineage began under."""
+        return str(json.loads(self._output(1, "start")).get("salt", ""))
+
     def limits(self, n: int) -> dict[str, str]:
         """The sandbox of generation `n` and which of its limits held; empty in records from before this was kept."""
         return dict(json.loads(self._output(n, "start")).get("limits", {}))

@@ -59,7 +59,7 @@ def standing(request: ReviewRequest, docket: Docket, review: Review) -> Standing
         for filed in about
         if filed.record.subject == request.subject and asked <= filed.at <= asked + lasts and now - filed.at <= lasts
     }
-    if len(people) >= review.reviewers:
+    if len(people) >= max(review.reviewers, request.reviewers):
         return "approved"
     return "expired" if now - asked > lasts else "waiting"
 
@@ -117,4 +117,15 @@ def candidate_request(
         pair=pairs[1].digest,
         name=f"candidate {pairs[1].name}",
         classes=tuple(sorted({item.risk for item in found if review.waits(item.risk)})),
+        reviewers=review.reviewers,
     )
+
+
+def earlier_request(request: ReviewRequest, docket: Docket) -> ReviewRequest | None:
+    """What people were asked first of the same candidate, whatever the contract's rules were then. Once asked it binds:
+    rules that are taken away since do not let the candidate through."""
+    for filed in docket.requests:
+        asked = filed.record
+        if (asked.kind, asked.generation, asked.subject) == (request.kind, request.generation, request.subject):
+            return asked
+    return None

@@ -18,7 +18,8 @@ INVISIBLE = re.compile(
 
 class ReviewRequest(Record):
     """A question to people. `subject` is the digest of what is asked: of the edit, or of the candidate's pair and the
-    difference of its document. `classes` are the risk classes for which it waits."""
+    difference of its document. `classes` are the risk classes for which it waits. `reviewers`: how many people must
+    approve at least, even where the contract asks for fewer later."""
 
     what: Literal["request"] = "request"
     lineage: str
@@ -29,6 +30,7 @@ class ReviewRequest(Record):
     classes: tuple[str, ...]
     edit: Edit | None = None  # of kind "edit"
     pair: str | None = None  # of kind "candidate": its digest
+    reviewers: int = Field(1, ge=1)
 
     @model_validator(mode="after")
     def _bound(self) -> Self:

@@ -85,6 +85,7 @@ def parts(inputs: Inputs, books: Books, model: OpenModel, executor: Executor, sa
         say=say,
         prove=sandboxed(place.provider) if place.provider is not None else None,
         limits=place.limits,
+        salt=place.bank.salt_digest,
     )
 
 

@@ -77,6 +77,11 @@ def test_a_candidate_waits_for_two_people_and_is_then_promoted(world, rsi):
     for reviewer in ("ann", "Ann"):
         assert "still waits" in rsi("review", "approve", name, settings, "--reviewer", reviewer)[1]
         assert "waits for review" in rsi("run", settings)[1]
+        contract.write_text(DEFAULT)  # rules that are edited away let nobody through
+        assert "waits for review" in rsi("run", settings)[1]
+        demand(contract, classes=["text"], reviewers=1)
+        assert "waits for review" in rsi("run", settings)[1]
+        demand(contract, classes=["text"], reviewers=2)
     assert "is approved" in rsi("review", "approve", name, settings, "--reviewer", "bea", "--reason", "read it")[1]
     code, out = rsi("run", settings)
     assert code == 0 and "Generation 1: promote" in out and "not carried out" not in out
