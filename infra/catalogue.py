@@ -15,6 +15,7 @@ from pathlib import Path
 
 from flows.server import free_port, server_command
 from rsi.errors import UserError
+from rsi.registry.pairs import file_uri
 
 LOOPBACK = "127.0.0.1"
 # Ray keeps sockets below its folder, some 64 characters deep, and a socket's path may have 107.
@@ -60,7 +61,7 @@ def mlflow(home: Path, port: int) -> Service:
     place = home / "mlflow"
     place.mkdir(parents=True, exist_ok=True)
     options = {
-        "--backend-store-uri": f"sqlite:///{place / 'mlflow.db'}",
+        "--backend-store-uri": file_uri(place / "mlflow.db"),
         "--default-artifact-root": (place / "artifacts").as_uri(),
         "--host": LOOPBACK,
         "--port": str(port),

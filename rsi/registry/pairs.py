@@ -32,8 +32,15 @@ def default_uri() -> str:
 
 def file_uri(file: Path) -> str:
     """The tracking URI of an SQLite file. MLflow takes text, which SQLAlchemy parses: what it would read as an escape
-    or as the start of a query is written as an escape."""
-    return f"sqlite:///{quote(str(file), safe='/ ')}"
+    or as the start of a query is written as an escape. MLflow makes a folder of that, unless the driver is named."""
+    text = quote(str(file), safe="/ ")
+    return f"sqlite:///{text}" if text == str(file) else f"sqlite+pysqlite:///{text}"
+
+
+def file_of(uri: str) -> Path | None:
+    """The SQLite file of a tracking URI, None where it names a server."""
+    scheme, _, text = uri.partition(":///")
+    return Path(unquote(text)) if scheme.startswith("sqlite") else None
 
 
 class Mirror:
@@ -136,12 +143,13 @@ class Mirror:
         return MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
 
     def _folder(self) -> Path | None:
-        prefix = "sqlite:///"
-        return Path(unquote(self.uri.removeprefix(prefix))).parent if self.uri.startswith(prefix) else None
+        file = file_of(self.uri)
+        return file.parent if file is not None else None
 
     def _exists(self) -> bool:
         """Whether there is anything to ask: a home's own MLflow is made with its first generation."""
-        return not self.uri.startswith("sqlite:///") or Path(unquote(self.uri.removeprefix("sqlite:///"))).exists()
+        file = file_of(self.uri)
+        return file is None or file.exists()
 
     def _experiment(self, lineage: str) -> str:
         if lineage not in self._experiments:

@@ -1,10 +1,12 @@
 """A path is no URL: the store lies in the folder that was named. A home that can be none is one line."""
 
 import pytest
+from test_mlflow_pairs import chapter
 
 from rsi.config import home
 from rsi.errors import UserError
 from rsi.registry.engine import open_database
+from rsi.registry.pairs import Mirror
 
 NAMES = [
     "a%2Fb",
@@ -48,3 +50,15 @@ def test_a_home_that_can_be_none_is_one_line(tmp_path, monkeypatch):
         monkeypatch.setenv("RSI_HOME", str(name))
         with pytest.raises(UserError, match="RSI_HOME"):
             home()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["plain", "a%2Fb?c=d#e ä", "a:b@c", "%"])
+def test_mlflows_mirror_lies_in_the_folder_that_was_named_too(tmp_path, tmp_path_factory, monkeypatch, name):
+    pytest.importorskip("mlflow")
+    monkeypatch.setenv("RSI_HOME", str(tmp_path / name))
+    said: list[str] = []
+    mirror = Mirror(said.append)
+    mirror.publish(chapter(tmp_path_factory.mktemp("adapters")))
+    assert said == [] and [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name / "mlflow" / "mlflow.db").is_file()
