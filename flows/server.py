@@ -15,6 +15,7 @@ import httpx
 from flows import child
 from rsi.errors import UserError
 
+NO_PROXY = ("no_proxy", "NO_PROXY")
 START_SECONDS = 180.0  # the first start migrates its database: 12 s, but 50 s were seen on two busy cores
 
 
@@ -24,12 +25,12 @@ def prefect_api() -> Iterator[str]:
 
     Prefect's own temporary server is not used: it survives a kill -9 of its parent and gives up after 20 seconds.
     """
+    reach_loopback()
     if url := os.environ.get("PREFECT_API_URL", "").rstrip("/"):
         if not healthy(f"{url}/health"):
             raise UserError(f"PREFECT_API_URL: no Prefect server answers at {url}; start it, or unset the variable")
         yield url
         return
-    reach_loopback()
     port, log = free_port(), Path(os.environ["PREFECT_HOME"]) / "server.log"
     server = child.start(server_command(port, "--no-ui"), os.environ, log, death=signal.SIGKILL)
     try:
@@ -40,11 +41,11 @@ def prefect_api() -> Iterator[str]:
 
 
 def reach_loopback() -> None:
-    """No client in this process, nor in those it starts, asks a proxy for a server on this machine."""
-    for name in ("no_proxy", "NO_PROXY"):
-        known = os.environ.get(name, "")
-        missing = [host for host in ("127.0.0.1", "localhost") if host not in known.split(",")]
-        os.environ[name] = ",".join(filter(None, [known, *missing]))
+    """No client in this process, nor in those it starts, asks a proxy for a server on this machine. What either name
+    of the variable excepts stays excepted: of the two, one alone is read."""
+    known = [host.strip() for name in NO_PROXY for host in os.environ.get(name, "").split(",")]
+    excepted = ",".join(dict.fromkeys(filter(None, [*known, "127.0.0.1", "localhost", "::1"])))
+    os.environ.update(dict.fromkeys(NO_PROXY, excepted))
 
 
 def server_command(port: int, *options: str) -> list[str]:

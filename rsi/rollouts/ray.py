@@ -7,6 +7,7 @@ attempt is yielded once, when its job's call has returned, so none is doubled.
 import asyncio
 import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -178,10 +179,18 @@ def _connect(workers: int) -> tuple[Any, bool]:
     if os.environ.get("RAY_ADDRESS"):
         try:
             ray.init(**quiet)
-        except (ConnectionError, RuntimeError) as error:  # nobody answers, or a cluster of another version
+        except (OSError, ValueError, RuntimeError) as error:  # nobody answers, or a cluster of another version
             why = (str(error).strip() or "no reason given").splitlines()[0]
             raise UserError(f"RAY_ADDRESS: no Ray cluster to use there ({why}); start it, or unset it") from None
     else:
         memory = OBJECT_STORE_BYTES
-        ray.init(address="local", num_cpus=workers, include_dashboard=False, object_store_memory=memory, **quiet)
+        try:
+            ray.init(address="local", num_cpus=workers, include_dashboard=False, object_store_memory=memory, **quiet)
+        except (OSError, ValueError, RuntimeError) as error:
+            folder = os.environ.get("RAY_TMPDIR") or os.path.join(tempfile.gettempdir(), "ray")  # noqa: PTH118
+            why = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise UserError(
+                f"rollouts.executor: Ray does not start in {folder} ({why}); set RAY_TMPDIR to a short path that can "
+                "be written, or use the executor 'local'"
+            ) from None
     return ray, True

@@ -1,14 +1,17 @@
 """The room stays out of the way: parsed, light to import, Prefect kept inside the home and offline."""
 
 import ast
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.request import proxy_bypass_environment
 
 import pytest
 
 from flows import prepare_environment
+from flows.server import reach_loopback
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,3 +48,27 @@ def test_a_setting_of_the_user_stands(tmp_path, monkeypatch):
     prepare_environment(tmp_path)
     assert (tmp_path / "mine").is_dir()
     assert not (tmp_path / "prefect").exists()
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        (None, None),
+        (None, "model.corp"),
+        ("model.corp", None),
+        ("a.b, model.corp", "model.corp,c.d"),
+        ("127.0.0.1", "model.corp,localhost"),
+        ("", "model.corp"),
+    ],
+)
+def test_loopback_is_never_proxied_and_what_was_excepted_stays_so(monkeypatch, lower, upper):
+    for name, value in (("no_proxy", lower), ("NO_PROXY", upper)):
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    reach_loopback()
+    excepted = [host for host in (lower, upper) if host and "model.corp" in host]
+    for host in ("127.0.0.1", "localhost", *(["model.corp"] if excepted else [])):
+        assert proxy_bypass_environment(host), host
+    assert not proxy_bypass_environment("elsewhere.org")
+    assert os.environ["no_proxy"] == os.environ["NO_PROXY"]

@@ -61,7 +61,7 @@ async def test_a_client_that_talks_nonsense_harms_nobody(process):
     client = EngineClient(process.address)
     reader, writer = await asyncio.open_unix_connection(process.address)
     writer.write(b'{"id": 1, "request": {"messages": 7}}\n')
-    assert await reader.read() == b""
+    assert set((await reader.read()).splitlines()) <= {b'{"id":-1}'}, "only that the engine lives"
     writer.close()
     assert (await client.generate(ask())).text
     await client.close()

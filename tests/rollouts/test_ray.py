@@ -4,6 +4,9 @@ import asyncio
 import functools
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -134,3 +137,43 @@ async def test_a_reader_that_leaves_early_can_go_on_with_the_same_workers():
     await attempts.aclose()
     assert len([a async for a in executor.run(jobs(5))]) == 5
     await executor.close()
+
+
+CONNECT = """
+from rsi.errors import UserError
+from rsi.rollouts.ray import _connect
+try:
+    ray, ours = _connect(1)
+    print("started", ours, int(ray.cluster_resources()["CPU"]))
+    ray.shutdown()
+except UserError as error:
+    print("refused", error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("leftover", "started True 1"), ("file", "RAY_TMPDIR"), ("x" * 120, "RAY_TMPDIR")],
+    ids=["a cluster's leftover address", "no folder", "too long for a socket"],
+)
+def test_without_an_address_it_is_ones_own_ray_or_one_line(folder, said):
+    with tempfile.TemporaryDirectory(prefix="r") as short:  # Ray's sockets lie in it
+        check_start(Path(short) / folder, said)
+
+
+def check_start(place, said):
+    if place.name == "file":
+        place.touch()
+    else:
+        (place / "ray").mkdir(parents=True)
+        (place / "ray" / "ray_current_cluster").write_text("127.0.0.1:1")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT],
+        env={**kept, "RAY_TMPDIR": str(place)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert said in done.stdout and "Traceback" not in done.stderr, done.stderr[-2000:]

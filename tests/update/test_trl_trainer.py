@@ -166,7 +166,8 @@ if __name__ == "__main__":
 def test_the_training_process_dies_with_a_killed_driver(base, tmp_path):
     script = tmp_path / "driver.py"
     script.write_text(DRIVER)
-    path = os.pathsep.join([str(Path(tiny.__file__).parent), str(Path.cwd())])
+    here = Path(tiny.__file__).parent
+    path = os.pathsep.join([str(here), str(here.parent), str(Path.cwd())])
     driver = subprocess.Popen([sys.executable, script, base, tmp_path], env={**os.environ, "PYTHONPATH": path})
     try:
         wait_until(lambda: (tmp_path / "work" / "run" / "training.log").exists())
