@@ -53,7 +53,7 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("rsi.models.openai.PAUSE", 0.005)
     patch.setattr("rsi.models.served.channel.TIMEOUT", httpx.Timeout(0.4, connect=1.0))
     patch.setattr("rsi.models.served.channel.LIMIT", 2.0)
-    patch.setattr("rsi.models.served.pacing.MOST_WAIT", 0.1)
+    patch.setattr("rsi.models.served.pacing.MOST_WAIT", 0.5)
 
 
 def write_settings(folder: Path, url: str, model: str = "", proposals: int = 0, concurrency: int = 48) -> Path:

@@ -259,7 +259,13 @@ async def test_this_machine_is_never_reached_through_a_proxy(name, proxy, monkey
         assert (await OpenAIModel(ModelSettings(id=server.url)).generate(ask())).text == "red"
 
 
-@pytest.mark.parametrize("proxy", ["socks5://u:s3cret@127.0.0.1:9", "ftp://u:s3cret@x", "s3cret://x"])
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        *("socks5://u:s3cret@127.0.0.1:9", "ftp://u:s3cret@x", "s3cret://x", "http://[s3cret", "http://s3cret:99999"),
+        *("http://", "http://s3cret y", "//s3cret", "http://u:s3cret@x:abc"),
+    ],
+)
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
 async def test_a_proxy_that_cannot_be_used_is_one_line(name, proxy, monkeypatch):
     monkeypatch.setenv(name, proxy)

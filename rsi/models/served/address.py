@@ -7,6 +7,7 @@ import ipaddress
 import os
 import re
 import urllib.request
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import httpx
@@ -15,6 +16,7 @@ from rsi.errors import UserError
 from rsi.text import escape
 
 HIDDEN = "***"
+PROXIES = ("http", "https", "socks5", "socks5h")
 
 
 @dataclass(frozen=True)
@@ -42,18 +44,19 @@ def parse_address(text: str) -> Address:
     """UserError where `text` is no URL of a server."""
     address, _, model = text.partition("#")
     shown = show_url(address)
-    try:
-        url = httpx.URL(address.strip())
-        usable = (
-            url.scheme in ("http", "https")
-            and url.host.replace("%20", "").strip()
-            and (url.port is None or 0 < url.port < 65536)
-        )
-    except (httpx.InvalidURL, ValueError, TypeError):
-        usable = False
-    if not usable:
+    if (url := parse_server(address, ("http", "https"))) is None:
         raise UserError(f"model: '{shown}' is not a URL; give http(s)://host:port/v1")
     return Address(url, model, shown)
+
+
+def parse_server(text: str, schemes: Collection[str]) -> httpx.URL | None:
+    """The URL of a server that is reached by one of `schemes`; None where `text` is none."""
+    try:
+        url = httpx.URL(text.strip())
+        known = url.scheme in schemes and not re.search(r"[%\s\[\]]", url.host)
+        return url if known and url.host and (url.port is None or 0 < url.port < 65536) else None
+    except (httpx.InvalidURL, ValueError, TypeError):
+        return None
 
 
 def read_key(variable: str | None) -> str | None:
@@ -92,6 +95,8 @@ def open_client(address: Address, timeout: httpx.Timeout) -> httpx.AsyncClient:
     except (OSError, ValueError):
         raise UserError("the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read; mend it") from None
     try:
+        if proxy is not None and parse_server(proxy, PROXIES) is None:
+            raise ValueError("no proxy")
         return httpx.AsyncClient(timeout=timeout, limits=limits, verify=verify, trust_env=False, proxy=proxy)
     except ImportError:
         raise UserError(
