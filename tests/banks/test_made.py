@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -115,6 +115,7 @@ PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 
 
 @given(st.recursive(PLAIN, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=12))
+@settings(max_examples=30)
 def test_any_value_is_read_or_has_a_reason(value):
     found = read_instance(value, "f")
     assert found.problem and found.problem.isprintable()

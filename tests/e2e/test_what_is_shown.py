@@ -162,6 +162,7 @@ def test_no_command_prints_past_the_one_place():
             assert "Console" not in names, here
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_and_a_terminal_that_is_not_utf8(tmp_path):
     (tmp_path / "a.toml").write_text(DOCUMENT.replace('"x"', '"\u00e4"'), encoding="utf8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)}

@@ -9,7 +9,7 @@ from hostile import play_hostile
 PROTOCOLS = ("text", "repl", "tools")
 
 
-def some_slow(cases, every=6):
+def some_slow(cases, every=24):
     """One in `every` cases for the default run; all are played where slow ones are."""
     for n, case in enumerate(cases):
         values = case if isinstance(case, tuple) else (case,)
@@ -143,7 +143,7 @@ CALLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("call", [pytest.param(call, id=ascii(call)[:40]) for call in CALLS])
+@pytest.mark.parametrize("call", some_slow([(call,) for call in CALLS], every=6))
 async def test_a_native_call(provider, call):
     attempt = await play_hostile(provider, "tools", [call], [call, call], "<answer>3</answer>")
     assert attempt.score.passed, "it is told what is wrong and goes on"

@@ -42,7 +42,9 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"])
-@pytest.mark.parametrize("commands", [COMMANDS[at::5] for at in range(5)])
+@pytest.mark.parametrize(
+    "commands", [COMMANDS[::5], *(pytest.param(COMMANDS[at::5], marks=pytest.mark.slow) for at in range(1, 5))]
+)
 async def test_a_hook(provider, event, commands):
     hooks = tuple(Hook(event=event, name=f"h{n}", command=command, timeout=2) for n, command in enumerate(commands))
     await play_hostile(provider, "text", "```sh\necho 3\n```\n", "<answer>3</answer>", hooks=hooks)
@@ -62,7 +64,7 @@ PLACED = PlacedFile(path="s.py", content=SERVER.replace("# ODD", ODD), place="ru
 
 
 @pytest.mark.parametrize("arguments", ["{}", '{"a": "\\ud83d"}', '{"die": 1}', "{", '{"a": NaN}', "[" * 9000])
-@pytest.mark.parametrize("protocol", ["tools", "repl"])
+@pytest.mark.parametrize("protocol", ["tools", pytest.param("repl", marks=pytest.mark.slow)])
 async def test_a_server_of_tools(provider, protocol, arguments):
     call = [("mcp__s__t", arguments)] if protocol == "tools" else f"```call mcp__s__t\n{arguments}\n```\n"
     attempt = await play_hostile(provider, protocol, call, "<answer>3</answer>", mcp=(SERVED,), files=(PLACED,))

@@ -6,6 +6,8 @@ from odd_server import ask, offered
 from rsi.errors import UserError
 from rsi.harness.mcp import call
 
+pytestmark = pytest.mark.slow  # each begins a sandbox, an interpreter and a server
+
 
 async def test_a_server_that_logs_without_end_leaves_room_and_answers(sandbox):
     odd = """
