@@ -57,7 +57,7 @@ class Database:
                 if not _busy(error):
                     raise _explained(error, self.where) from error
                 time.sleep(0.05 * 2**attempt)
-        if self.is_file and (why := missing_locks(Path(self.where).parent)):
+        if self.is_file and (why := missing_locks(Path(self.where))):
             raise UserError(f"store {self.where}: {NO_LOCKS} ({why})")
         raise UserError(
             f"store {self.where}: other processes kept it busy for half a minute; try again when they ended"
@@ -158,7 +158,7 @@ def _explained(error: DBAPIError, where: str) -> Exception:
     code = getattr(error.orig, "sqlite_errorname", None) or ""
     if ("LOCK" in code and code.startswith("SQLITE_IOERR")) or code in ("SQLITE_PROTOCOL", "SQLITE_IOERR_SHMMAP"):
         return UserError(f"store {where}: {NO_LOCKS} ({text})")
-    if code.startswith("SQLITE_IOERR") and (why := missing_locks(Path(where).parent)):
+    if code.startswith("SQLITE_IOERR") and (why := missing_locks(Path(where))):
         return UserError(f"store {where}: {NO_LOCKS} ({why})")
     remedies = {
         "disk is full": "the disk is full; free some space and run again, nothing recorded was lost",
