@@ -27,7 +27,7 @@ def h():
 """
 FORGED = "import os, sys\nos.write(1, ('\\n' + sys.argv[2] + ' ' + {line!r} + '\\n').encode())\n"
 GUESS = json.dumps([{"value": 5}, {"value": 1}, {"value": [1, "a"]}, {"value": 0.5}])
-RIGHT = json.dumps(EXPECTED)
+RIGHT = json.dumps([{"raises": [one["raises"]]} if "raises" in one else one for one in EXPECTED])
 ATTACKS = {
     "wrong": HONEST.replace("n + 1", "n"),
     "a bool for an int": "def f(n): return True\n",
@@ -57,6 +57,65 @@ async def detail(source: str, provider) -> str:
 
 async def test_honest_solutions_pass(sandbox_provider):
     assert await detail(HONEST, sandbox_provider) == ""
+
+
+_TAIL = "\ndef g(n):\n    return (n, 'a')\ndef h():\n    return 0.5\n"
+_BODY = "def f(n):\n    if n < 0:\n        raise {error}(n)\n    return {value}\n"
+WAYS = {
+    "an error of its own": "class TooSmall(ValueError): pass\n" + _BODY.format(error="TooSmall", value="n + 1") + _TAIL,
+    "an error of the library": "import json\ndef f(n):\n    return n + 1 if n >= 0 else json.loads('{')\n" + _TAIL,
+    "a number of an enumeration": "from enum import IntEnum\nclass N(IntEnum):\n    SIX = 6\n"
+    + _BODY.format(error="ValueError", value="N(n + 1)")
+    + _TAIL,
+    "a named tuple": HONEST.replace('return (n, "a")', 'return P(n, "a")').replace(
+        "def g", "from typing import NamedTuple\nclass P(NamedTuple):\n    n: int\n    s: str\ndef g"
+    ),
+    "a list of its own": HONEST.replace('return (n, "a")', 'return L([n, "a"])') + "class L(list): pass\n",
+    "a data class": "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+    "@dataclass\nclass D:\n    n: int = 0\n" + HONEST.replace("return n + 1", "return D(n + 1).n"),
+    "a byte order mark": "\ufeff" + HONEST,
+    "its own file": HONEST.replace("return n + 1", "return n + 1 if open(__file__).read() else 0"),
+    "a main part": HONEST + "if __name__ == '__main__':\n    raise SystemExit(f(1))\n",
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+async def test_other_honest_solutions_pass(name, sandbox_provider):
+    assert await detail(WAYS[name], sandbox_provider) == ""
+
+
+async def test_a_solution_may_lie_in_several_files_that_shadow_nothing(sandbox_provider):
+    key = TaskKey(task_id="t", reference="true", checks=(CHECK,))
+    parts = {"solution.py": b"import json, os, types\nfrom parts import f, g, h\n", "parts.py": HONEST.encode()}
+    shadows = {f"{name}.py": b"raise SystemExit(0)\n" for name in ("json", "os", "types", "sitecustomize", "encodings")}
+    score = await CheckVerifier(sandbox_provider).verify(TASK, key, "", {**parts, **shadows})
+    assert score.passed, score.detail
+
+
+@pytest.mark.parametrize(
+    ("value", "passes"),
+    [
+        ("collections.Counter(['a', 'a'])", True), ("collections.defaultdict(int, a=2)", True),
+        ("collections.OrderedDict(a=2)", True), ("types.SimpleNamespace(a=2)", False), ("{'a': 2.0}", False),
+        ("{'a': 2}.items()", False), ("type('D', (dict,), {'items': lambda s: [('a', 2)]})()", False),
+        ("type('D', (), {'__class__': dict})()", False), ("{1: 2}", False),
+    ],
+)  # fmt: skip
+async def test_a_kind_of_dict_is_a_dict(value, passes, sandbox_provider):
+    check = CallsCheck(calls=("f()",), expected=('{"value": {"a": 2}}',))
+    source = f"import collections, types\ndef f():\n    return {value}\n".encode()
+    key = TaskKey(task_id="t", reference="true", checks=(check,))
+    score = await CheckVerifier(sandbox_provider).verify(TASK, key, "", {"solution.py": source})
+    assert score.passed == passes, score.detail
+
+
+@pytest.mark.parametrize("wanted", ["KeyError", "Exception", "BaseException", "object"])
+async def test_another_error_is_not_the_one_that_is_wanted(wanted, sandbox_provider):
+    check = CallsCheck(calls=("f()",), expected=(json.dumps({"raises": wanted}),))
+    key = TaskKey(task_id="t", reference="true", checks=(check,))
+    for source, passes in (("1 / 0", False), (f"(_ for _ in ()).throw({wanted}())", wanted in ("KeyError", "Exception"))):
+        files = {"solution.py": f"def f():\n    return {source}\n".encode()}
+        assert (await CheckVerifier(sandbox_provider).verify(TASK, key, "", files)).passed == passes
 
 
 @pytest.mark.parametrize("name", ATTACKS)
