@@ -11,6 +11,8 @@ from pathlib import Path, PurePosixPath
 from rsi.hcp.provenance import collect
 from rsi.types import CollectedOutput, DeclaredOutput
 
+MOST_PATH = 1000  # bytes of a path that is kept: a workspace takes longer ones than a folder deep in this machine does
+
 
 def collected(
     outputs: Sequence[DeclaredOutput], files: Mapping[str, bytes]
@@ -24,6 +26,7 @@ def collected(
         told = {"name": output.name, "required": output.required, "visibility": output.visibility}
         try:
             found = collect(output, files if output.visibility == "verifier" else open_files)
+            _check_paths(output, found)
         except ValueError as error:
             records.append(CollectedOutput.model_validate({**told, "status": "refused", "why": str(error)}))
             continue
@@ -33,6 +36,12 @@ def collected(
         records.append(CollectedOutput.model_validate(told))
         kept |= shown
     return tuple(records), kept
+
+
+def _check_paths(output: DeclaredOutput, found: Mapping[str, bytes]) -> None:
+    """ValueError where a path cannot be kept, whatever folder the files are put into."""
+    if any(len(path.encode()) > MOST_PATH for path in found):
+        raise ValueError(f"output {output.name!r} holds a path of more than {MOST_PATH} bytes")
 
 
 def keep(folder: Path, attempt: str, files: Mapping[str, bytes]) -> None:

@@ -47,7 +47,7 @@ class Says:
         pass
 
 
-async def play_hostile(provider, protocol, *replies, turns=3, seconds=4, **fields):
+async def play_hostile(provider, protocol, *replies, turns=3, seconds=4, outputs=None, **fields):
     """The attempt, which must be scored and come back from the store as it was."""
     task = Task(id="t", bank="b", recipe=Recipe(family="f"), split="train", instance=0, request="Print 3.")
     key = TaskKey(task_id="t", reference="echo 3", checks=(OutputCheck(expected="3"),))
@@ -57,7 +57,7 @@ async def play_hostile(provider, protocol, *replies, turns=3, seconds=4, **field
         budgets=Budgets(turns=turns, tokens=5000, seconds=seconds), **fields,
     )  # fmt: skip
     job = Job(spec=spec, task=task, key=key, harness=harness)
-    attempt = await play(job, Parts(Says(*replies), provider, CheckVerifier(provider)))
+    attempt = await play(job, Parts(Says(*replies), provider, CheckVerifier(provider), outputs=outputs))
     assert attempt.score is not None and attempt.termination is not Termination.INFRASTRUCTURE, attempt.error
     database = open_database("sqlite://")
     try:

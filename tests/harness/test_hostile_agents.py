@@ -162,3 +162,32 @@ TEXTS = [
 @pytest.mark.parametrize(("protocol", "text"), some_slow(product(PROTOCOLS, TEXTS)))
 async def test_a_reply(provider, text, protocol):
     await play_hostile(provider, protocol, text, "<answer>3</answer>")
+
+
+_FOLDER = "n" * 200
+LEFT = {
+    "a path that fits the kernel alone": f"for i in {{1..18}}; do mkdir {_FOLDER}; cd {_FOLDER}; done; echo x > {_FOLDER}",  # noqa: E501
+    "a path in other letters": "d=$(printf '\\u00e4%.0s' {1..120}); for i in {1..16}; do mkdir $d; cd $d; done; echo x > f",  # noqa: E501
+    "many folders": "for i in {1..63}; do mkdir nnnnnnnnnnnnnnnnnnnn; cd nnnnnnnnnnnnnnnnnnnn; done; echo x > f",
+    "the longest name": "echo x > $(printf 'n%.0s' {1..255})",
+    "a link with a long name": f"echo x > a; for i in {{1..8}}; do mkdir {_FOLDER}; cd {_FOLDER}; done; ln -s /task/a b",  # noqa: E501
+    "names of the shell": "mkdir -- -r; echo x > '-r/ '; echo x > ...; echo x > '~'; echo x > '*'; echo x > 'C:\\a'",
+    "names that are unseen": "echo x > $'a\\nb'; echo x > $'\\x1b[2J'; echo x > $'\\u202e'; mkdir $'x\\r'; echo x > $'x\\r/y'",  # noqa: E501
+    "a file that is two": "mkdir d; echo x > d/f; ln -s d e; ln -s d/f g; ln d/f h",
+    "files that nobody may read": "echo x > a; chmod 0 a; mkdir d; echo x > d/b; chmod 0 d",
+    "unusual permissions": "echo x > a; chmod 7777 a; mkdir d; chmod 1000 d",
+    "a hole": "truncate -s 90000 a",
+    "too large a hole": "truncate -s 9000000 a",
+    "too many files": "touch {1..200}",
+    "an attribute": "python3 -c \"import os; open('a', 'w').close(); os.setxattr('a', 'user.x', b'1')\"",
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+async def test_a_workspace_of_which_files_are_kept(provider, name, tmp_path):
+    home = tmp_path.joinpath(*["h" * 200] * 3)
+    attempt = await play_hostile(provider, "text", f"```sh\n({LEFT[name]}); echo 3\n```\n", turns=1, outputs=home)
+    assert attempt.score.passed, attempt.score
+    (output,) = attempt.outputs
+    kept = sum(path.is_file() for path in home.rglob("*")) if home.exists() else 0
+    assert output.status == ("collected" if kept else "refused") and kept == len(output.files)

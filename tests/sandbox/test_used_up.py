@@ -4,6 +4,7 @@ comes from outside its sandbox is an error of infrastructure."""
 import asyncio
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from sandbox_checking import opened
@@ -55,6 +56,18 @@ async def test_a_first_process_that_is_killed_from_outside_is_infrastructure():
         os.kill(sandbox._child, signal.SIGKILL)
         with pytest.raises(InfrastructureError, match="gone"):
             await sandbox.exec("echo on", 5)
+
+
+async def test_a_first_process_that_ends_by_itself_is_the_commands_failure():
+    """No command is known that makes it end so; one that did would fail, and what was made before is still judged."""
+    async with opened(Bubblewrap(TINY)) as sandbox:
+        await sandbox.put({"kept": b"x"})
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), sandbox._started.stdin)  # it reads the end of its requests
+        results = [await sandbox.exec("echo on", 5) for _ in range(2)]
+        assert [result.exit_code for result in results] == [137, 137]
+        assert "its shell ended with 0" in results[1].stderr
+        assert await sandbox.get() == {"kept": b"x"}
 
 
 @pytest.mark.parametrize(

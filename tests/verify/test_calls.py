@@ -113,7 +113,10 @@ async def test_a_kind_of_dict_is_a_dict(value, passes, sandbox_provider):
 async def test_another_error_is_not_the_one_that_is_wanted(wanted, sandbox_provider):
     check = CallsCheck(calls=("f()",), expected=(json.dumps({"raises": wanted}),))
     key = TaskKey(task_id="t", reference="true", checks=(check,))
-    for source, passes in (("1 / 0", False), (f"(_ for _ in ()).throw({wanted}())", wanted in ("KeyError", "Exception"))):
+    for source, passes in (
+        ("1 / 0", False),
+        (f"(_ for _ in ()).throw({wanted}())", wanted in ("KeyError", "Exception")),
+    ):
         files = {"solution.py": f"def f():\n    return {source}\n".encode()}
         assert (await CheckVerifier(sandbox_provider).verify(TASK, key, "", files)).passed == passes
 
@@ -150,3 +153,14 @@ def test_types_are_strict():
     assert same_value(0.1 + 0.2, 0.3) and same_value({"a": [1]}, {"a": [1]})
     for a, b in ((True, 1), (1, 1.0), ("1", 1), ([1], [1, 2]), ({"a": 1}, {"b": 1}), (None, 0), (0.1, 0.2)):
         assert not same_value(a, b) and not same_value(b, a)
+
+
+async def test_a_class_of_all_errors_at_once_is_not_each_of_them(sandbox_provider):
+    wanted = ("KeyError", "ValueError", "TypeError", "IndexError")
+    source = f"class E({', '.join(wanted)}): pass\ndef f(): raise E\n".encode()
+    passed = 0
+    for name in wanted:
+        check = CallsCheck(calls=("f()",), expected=(json.dumps({"raises": name}),))
+        key = TaskKey(task_id="t", reference="true", checks=(check,))
+        passed += (await CheckVerifier(sandbox_provider).verify(TASK, key, "", {"solution.py": source})).passed
+    assert passed <= 1
