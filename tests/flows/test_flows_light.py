@@ -72,3 +72,41 @@ def test_loopback_is_never_proxied_and_what_was_excepted_stays_so(monkeypatch, l
         assert proxy_bypass_environment(host), host
     assert not proxy_bypass_environment("elsewhere.org")
     assert os.environ["no_proxy"] == os.environ["NO_PROXY"]
+
+
+SERVED = """
+import asyncio, pathlib, sys
+from flows import prepare_environment
+prepare_environment(pathlib.Path(sys.argv[1]))
+from flows.server import prefect_api
+with prefect_api() as url:
+    import os
+    os.environ["PREFECT_API_URL"] = url
+    from prefect.client.orchestration import get_client
+
+    async def ask():
+        async with get_client() as client:
+            return await client.api_healthcheck()
+
+    print("healthy", asyncio.run(ask()))
+"""
+
+
+@pytest.mark.slow
+def test_prefects_server_is_reached_whatever_proxy_the_environment_names(tmp_path):
+    if find_spec("prefect") is None:
+        pytest.skip("needs the extra flows")
+    names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+    dead = {spelled: "http://127.0.0.1:9" for name in names for spelled in (name, name.lower())}
+    kept = {
+        name: value for name, value in os.environ.items() if name.lower() != "no_proxy" and name != "PREFECT_API_URL"
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", SERVED, tmp_path],
+        cwd=ROOT,
+        env={**kept, **dead},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert "healthy None" in done.stdout, done.stderr[-2000:]
