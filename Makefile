@@ -9,7 +9,7 @@ demo: $(INSTALLED)
 	$(BIN)/rsi demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-all: $(INSTALLED) check
 	$(BIN)/rsi model fetch
