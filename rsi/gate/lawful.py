@@ -124,6 +124,9 @@ def unfounded(verdict: Content, look: Content) -> Iterator[str]:
             yield f"a verdict that promotes without the {name} of its look"
     if not on.get("attempts"):
         yield "a verdict that promotes and names no attempts"
+    drawn, most = verdict.get("batches", (1, 1))
+    if not 1 <= drawn <= most:
+        yield f"a verdict that promotes after {drawn} of {most} batches"
 
 
 def overspent(look: Content, past: Sequence[Content]) -> Iterator[str]:
