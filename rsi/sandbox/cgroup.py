@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path("/sys/fs/cgroup")
+_OWN = Path("/proc/self/cgroup")
 _CHARGED_AHEAD = 1 << 20  # bytes: the kernel charges in batches, so the last one may not fit although little is left
 
 
@@ -108,7 +109,11 @@ def _works(parents: Parents) -> bool:
 
 
 def _candidates() -> Iterator[Parents]:
-    own = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line)
+    try:
+        lines = _OWN.read_text().splitlines()
+    except OSError:  # a kernel without control groups
+        return
+    own = dict(line.split(":", 2)[1:] for line in lines if line)
     if "memory" in own or "pids" in own:
         found = {name: _ROOT / name / own[name].lstrip("/") for name in ("memory", "pids") if name in own}
         usable = {name: folder for name, folder in found.items() if os.access(folder, os.W_OK)}

@@ -1,5 +1,9 @@
 """A path is no URL: the store lies in the folder that was named. A home that can be none is one line."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from test_mlflow_pairs import chapter
 
@@ -50,6 +54,24 @@ def test_a_home_that_can_be_none_is_one_line(tmp_path, monkeypatch):
         monkeypatch.setenv("RSI_HOME", str(name))
         with pytest.raises(UserError, match="RSI_HOME"):
             home()
+
+
+# What a user id without an entry in passwd sees.
+NOBODY = """
+import pwd, runpy
+def unknown(uid): raise KeyError(f"getpwuid(): uid not found: {uid}")
+pwd.getpwuid = unknown
+runpy.run_module("rsi", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("command", [["status"], ["doctor"], ["ledger", "verify"]])
+def test_a_user_without_a_home_is_told_in_one_line_what_to_set(command):
+    env = {name: value for name, value in os.environ.items() if name not in ("HOME", "RSI_HOME")}
+    asked = [sys.executable, "-c", NOBODY, *command]
+    told = subprocess.run(asked, env=env, capture_output=True, text=True, check=False)
+    assert told.returncode == 2 and told.stdout == ""
+    assert told.stderr.count("\n") == 1 and "set RSI_HOME" in told.stderr
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The real trainer, in its own process, on a tiny random model."""
 
+import asyncio
 import multiprocessing
 import os
 import signal
@@ -14,6 +15,7 @@ import tiny_policy as tiny
 
 from rsi.errors import IntegrityError, NothingLearned, TrainingError
 from rsi.update.adapters import open_revision
+from rsi.update.trl import trainer, worker
 from rsi.update.trl.trainer import TrlTrainer
 
 pytestmark = pytest.mark.model
@@ -154,6 +156,7 @@ DRIVER = """
 import asyncio, sys
 from pathlib import Path
 import tiny_policy as tiny
+from rsi.update.trl import trainer, worker
 from rsi.update.trl.trainer import TrlTrainer
 if __name__ == "__main__":
     spec = tiny.make_spec(sys.argv[1], Path(sys.argv[2]), steps=1000)
@@ -191,3 +194,35 @@ async def test_a_launchers_variables_change_nothing(base, tmp_path, monkeypatch)
         monkeypatch.setenv(name, value)
     revision = await spawned(tiny.make_spec(base, tmp_path, steps=1), tiny.ParityRollout(str(tmp_path / "log")))
     assert len(revision.metrics) == 1
+
+
+class Hanging(tiny.ParityRollout):
+    """A rollout that never answers, as a process that waits for peers."""
+
+    async def __call__(self, draws, model):
+        await asyncio.Event().wait()
+
+
+async def test_a_training_that_hangs_is_ended_with_one_line(base, tmp_path, monkeypatch):
+    monkeypatch.setattr(trainer, "IDLE_SECONDS", 2.0)
+    with pytest.raises(TrainingError, match="has done nothing for 2 seconds"):
+        await spawned(tiny.make_spec(base, tmp_path), Hanging(str(tmp_path / "log")))
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize(
+    ("named", "visible"), [(None, "0"), ("2,3", "2"), ("", ""), ("-1", "-1"), ("GPU-8f,GPU-9", "GPU-8f")]
+)
+def test_training_has_one_device_and_no_peers(monkeypatch, named, visible):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if named is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
+    for name in ("RANK", "SLURM_JOB_ID", "OMPI_COMM_WORLD_SIZE", "ACCELERATE_MIXED_PRECISION"):
+        monkeypatch.setenv(name, "1")
+    with monkeypatch.context() as own:
+        own.setattr(worker.os, "environ", dict(os.environ))
+        worker._stand_alone()
+        assert worker.os.environ["CUDA_VISIBLE_DEVICES"] == visible
+        assert not {"RANK", "SLURM_JOB_ID", "OMPI_COMM_WORLD_SIZE", "ACCELERATE_MIXED_PRECISION"} & set(
+            worker.os.environ
+        )

@@ -4,7 +4,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 LABEL = "rsi.sandbox.lease"
+_PROC = Path("/proc")
 
 
 def mine() -> str:
@@ -16,13 +19,17 @@ def mine() -> str:
 
 def dead(lease: str) -> bool:
     """Whether the owner is surely gone. A lease that cannot be read, or is of another container's processes, is left
-    alone until the machine has been started anew."""
+    alone until the machine has been started anew; where /proc does not name this start, none is judged."""
     place, _, rest = lease.partition(":")
     boot, _, namespace = place.partition(".")
     pid, _, begun = rest.partition(":")
-    if not pid.isdigit() or not begun.isdigit():
+    now = _boot()
+    if not (boot and now and pid.isdigit() and begun.isdigit()):
         return False
-    return boot != _boot() or (namespace == _namespace() and _begun(int(pid)) != begun)
+    if boot != now or namespace != _namespace():
+        return boot != now
+    # A process whose /proc entry is hidden from this user lives for all we know.
+    return not psutil.pid_exists(int(pid)) or _begun(int(pid)) not in (begun, "")
 
 
 def sweep(client: Any) -> int:
@@ -41,16 +48,25 @@ def sweep(client: Any) -> int:
 
 
 def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return _read(_PROC / "sys/kernel/random/boot_id").strip()
 
 
 def _namespace() -> str:
     """The number of the namespace in which process ids are counted, so that they mean the same."""
-    return str(Path("/proc/self/ns/pid").readlink()).partition("[")[2].rstrip("]")
+    try:
+        return str((_PROC / "self/ns/pid").readlink()).partition("[")[2].rstrip("]")
+    except OSError:
+        return ""
 
 
 def _begun(pid: int) -> str:
+    fields = _read(_PROC / str(pid) / "stat").rpartition(")")[2].split()
+    return fields[19] if fields else ""
+
+
+def _read(file: Path) -> str:
+    """ "" where this kernel, or this view of /proc, has no such file."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        return file.read_text()
     except OSError:
         return ""

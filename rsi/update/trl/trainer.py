@@ -2,15 +2,21 @@
 
 import asyncio
 import multiprocessing
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from rsi.errors import RsiError, TrainingError
 from rsi.ports import ModelBackend, Rollout, Store
 from rsi.types import AdapterRevision, TrainSpec
 from rsi.update.trl.worker import Ended, Get, Record, Step, log_file, work
+
+IDLE_SECONDS = 900.0  # of a process that neither says nor computes anything; no wait of a rollout is longer
 
 
 class TrlTrainer:
@@ -36,7 +42,7 @@ class TrlTrainer:
         process.start()
         theirs.close()
         try:
-            outcome = await _converse(ours, store, progress)
+            outcome = await _converse(_Child(ours, psutil.Process(process.pid)), store, progress)
         except (EOFError, ConnectionError):
             process.join(timeout=10)
             raise TrainingError(
@@ -52,19 +58,49 @@ class TrlTrainer:
         return outcome
 
 
+class _Child:
+    """The training process as the driver hears it."""
+
+    def __init__(self, pipe: Connection, process: psutil.Process) -> None:
+        self.send, self._pipe, self._process = pipe.send, pipe, process
+
+    def receive(self) -> Any:
+        """Its next message. TrainingError where it hangs: it waits for something that does not come."""
+        deadline, computed = time.monotonic() + IDLE_SECONDS, -1.0
+        while not self._pipe.poll(min(5.0, IDLE_SECONDS)):
+            if (now := self._computed()) > computed + 0.01 * IDLE_SECONDS:  # a waiting interpreter computes a little
+                deadline, computed = time.monotonic() + IDLE_SECONDS, now
+            elif time.monotonic() > deadline:
+                raise TrainingError(
+                    f"the training process has done nothing for {IDLE_SECONDS:.0f} seconds and was ended; run again to "
+                    "continue from its last checkpoint"
+                )
+        return self._pipe.recv()
+
+    def _computed(self) -> float:
+        """Processor time of it and its children so far, in seconds."""
+        total = 0.0
+        with suppress(psutil.Error):
+            for one in (self._process, *self._process.children(recursive=True)):
+                with suppress(psutil.Error):
+                    times = one.cpu_times()
+                    total += times.user + times.system
+        return total
+
+
 async def _converse(
-    pipe: Connection, store: Store, progress: Callable[[str, int, int], None]
+    child: _Child, store: Store, progress: Callable[[str, int, int], None]
 ) -> AdapterRevision | RsiError:
     """Answer the process until it has ended. The store is used on this thread only; only the waiting is elsewhere."""
     while True:
-        message = await asyncio.to_thread(pipe.recv)
+        message = await asyncio.to_thread(child.receive)
         match message:
             case Get(ids):
-                pipe.send(store.get(ids))
+                child.send(store.get(ids))
             case Record(attempts):
                 for attempt in attempts:
                     store.record(attempt)
-                pipe.send(True)
+                child.send(True)
             case Step(name, done, total):
                 progress(name, done, total)
             case Ended(outcome):

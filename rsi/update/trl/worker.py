@@ -101,9 +101,11 @@ _PLACES += ("MASTER_ADDR", "MASTER_PORT", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", 
 
 
 def _stand_alone() -> None:
+    """No peers, and one device: with several visible ones the trainer would divide each batch among them."""
     for name in list(os.environ):
         if name in _PLACES or name.startswith(_LAUNCHED):
             del os.environ[name]
+    os.environ["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
 
 
 def _die_with_parent() -> None:
