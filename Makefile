@@ -13,7 +13,7 @@ test: $(INSTALLED)
 
 test-all: $(INSTALLED) check
 	$(BIN)/rsi model fetch
-	$(BIN)/python -m pytest -m "" --durations=15
+	$(BIN)/python -m pytest -m "" -n 2 --dist loadfile --durations=15
 	$(MAKE) test-core
 
 check: $(INSTALLED)

@@ -21,6 +21,7 @@ from rsi.types import Attempt, Job
 Factory = Callable[[], Parts]  # picklable: a module-level function, or functools.partial of one
 
 CLOSING = 30.0  # seconds; two dozen containers take ten
+CONNECT_SECONDS = 15.0
 OBJECT_STORE_BYTES = 80_000_000  # attempts are small and travel inside replies
 
 
@@ -176,7 +177,8 @@ def _connect(workers: int) -> tuple[Any, bool]:
     if ray.is_initialized():
         return ray, False
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    if os.environ.get("RAY_ADDRESS"):
+    if address := os.environ.get("RAY_ADDRESS"):
+        _check_answers(address)
         try:
             ray.init(**quiet)
         except (OSError, ValueError, RuntimeError) as error:  # nobody answers, or a cluster of another version
@@ -194,3 +196,23 @@ def _connect(workers: int) -> tuple[Any, bool]:
                 "be written, or use the executor 'local'"
             ) from None
     return ray, True
+
+
+def _check_answers(address: str) -> None:
+    """UserError where nothing at host:port takes gRPC in time: Ray itself would try for minutes. A name such as `auto`
+    is looked up by Ray at once, and what is behind TLS is for Ray to judge."""
+    import grpc  # of ray[default]
+
+    place = address.removeprefix("ray://")
+    if ":" not in place or os.environ.get("RAY_USE_TLS") == "1":
+        return
+    channel = grpc.insecure_channel(place, options=[("grpc.enable_http_proxy", 0)])
+    try:
+        grpc.channel_ready_future(channel).result(timeout=CONNECT_SECONDS)
+    except grpc.FutureTimeoutError:
+        raise UserError(
+            f"RAY_ADDRESS: nothing at {place} answered as Ray does within {CONNECT_SECONDS:.0f} seconds; start the "
+            "cluster, or unset it"
+        ) from None
+    finally:
+        channel.close()

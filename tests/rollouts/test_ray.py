@@ -4,6 +4,7 @@ import asyncio
 import functools
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from rollout_fakes import (
 
 from rsi.errors import UserError
 from rsi.rollouts import LocalExecutor, make_spec
-from rsi.rollouts.ray import RayExecutor
+from rsi.rollouts.ray import RayExecutor, _check_answers
 from rsi.types import Job, Termination
 
 pytestmark = [pytest.mark.slow]
@@ -169,11 +170,25 @@ def check_start(place, said):
         (place / "ray").mkdir(parents=True)
         (place / "ray" / "ray_current_cluster").write_text("127.0.0.1:1")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    done = subprocess.run(
-        [sys.executable, "-c", CONNECT],
-        env={**kept, "RAY_TMPDIR": str(place)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    env = {**kept, "RAY_TMPDIR": str(place)}
+    done = subprocess.run([sys.executable, "-c", CONNECT], env=env, capture_output=True, text=True, timeout=120)
     assert said in done.stdout and "Traceback" not in done.stderr, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("kind", ["silent", "closed", "ray://silent", "ray://closed"])
+def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch, kind):
+    monkeypatch.setattr("rsi.rollouts.ray.CONNECT_SECONDS", 1.0)
+    scheme, _, listens = kind.rpartition("//")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        if listens == "silent":
+            listener.listen(50)  # takes connections, says nothing
+        place = f"127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(UserError, match=f"RAY_ADDRESS: nothing at {place} answered"):
+            _check_answers(f"{scheme}//{place}" if scheme else place)
+
+
+def test_a_running_cluster_answers(machine):
+    import ray
+
+    _check_answers(ray.get_runtime_context().gcs_address)
