@@ -5,11 +5,21 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from rsi.errors import UserError
 from rsi.files import load_toml
+from rsi.text import show_url
 from rsi.types import TrainSettings
 
 T = TypeVar("T", bound=BaseModel)
@@ -88,6 +98,11 @@ class ModelSettings(Settings):
     max_batch: int = Field(48, ge=1, le=4096)
     api_key_env: str | None = None  # for URLs: the *name* of an environment variable
     record: str | None = None  # a tape (JSON lines) that every answer is appended to, for `replay:`
+
+    @field_serializer("id")
+    def _without_secrets(self, name: str) -> str:
+        """Whoever records settings (the store, MLflow, Prefect) has no password or token of a URL."""
+        return show_url(name)
 
 
 class RolloutSettings(Settings):

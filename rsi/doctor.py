@@ -101,7 +101,7 @@ async def _sandbox(settings: RunSettings) -> Finding:
 
 
 async def examine_model(settings: ModelSettings) -> Finding:
-    from rsi.models.served.address import show_url
+    from rsi.text import show_url
     from rsi.types import Message, ModelRequest, Sampling
     from rsi.wiring.models import open_model
 

@@ -6,10 +6,12 @@ mark, or JSON that breaks a parser. Pure.
 
 import codecs
 import json
+import re
 import unicodedata
 from typing import Any
 
 REPLACEMENT = "�"
+HIDDEN = "***"  # in the place of a secret
 MAX_DEPTH = 100  # of nested JSON: far more than anything that is read here has
 MAX_DIGITS = 1000  # of an integer in JSON
 
@@ -54,6 +56,14 @@ def escape(text: str) -> str:
 def escape_line(text: str, most: int = 300) -> str:
     """`text` as one line that one may print, cut to `most` characters."""
     return escape(" ".join(text.split()))[:most]
+
+
+def show_url(text: str) -> str:
+    """A model's id as it may be shown and recorded: without user, password and query where it is a URL."""
+    if not text.lower().startswith(("http:", "https:")):
+        return escape(text)
+    hidden = re.sub(r"(?<=//)[^/?#]*@", f"{HIDDEN}@", text)
+    return escape(re.sub(r"\?[^#]*", "", hidden))
 
 
 def _unseen(c: str) -> bool:

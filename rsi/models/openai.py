@@ -12,13 +12,13 @@ from typing import Any
 from rsi.config import ModelSettings
 from rsi.errors import ContextOverflow, InfrastructureError, IntegrityError, RequestRefusedError, RsiError, UserError
 from rsi.models.served.abilities import Abilities
-from rsi.models.served.address import HIDDEN, parse_address, read_key, show_url
+from rsi.models.served.address import parse_address, read_key
 from rsi.models.served.answer import UNKNOWN, counts_tokens, fits_prefix, read_completion
 from rsi.models.served.channel import Channel, Reply
 from rsi.models.served.pacing import Once
 from rsi.models.served.refusal import LIMITS, SHOWN, Refusal, find_room, read_refusal
 from rsi.models.served.request import DISPENSABLE, make_body
-from rsi.text import escape
+from rsi.text import HIDDEN, escape, show_url
 from rsi.types import Completion, Message, ModelRequest, Sampling, ToolSpec
 
 __all__ = ["PAUSE", "TRIES", "UNKNOWN", "OpenAIModel"]

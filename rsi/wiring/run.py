@@ -8,10 +8,10 @@ from rsi.config import ModelSettings, RunSettings
 from rsi.errors import UserError
 from rsi.generation import Cycle
 from rsi.hcp.document import Document
-from rsi.models.served.address import show_url
 from rsi.registry.champions import Champions
 from rsi.registry.engine import open_database
 from rsi.registry.lease import acquire
+from rsi.text import show_url
 from rsi.types import Pair, PairRecord
 from rsi.wiring.artifacts import check_adapters
 from rsi.wiring.inputs import Say, read

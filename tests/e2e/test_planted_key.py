@@ -1,6 +1,9 @@
 """A key or password that a run uses is found nowhere after the run has failed, in what is printed or in its home."""
 
 import base64
+import os
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
@@ -86,3 +89,56 @@ def test_a_password_in_an_address_is_not_shown(name, url, served, monkeypatch):
     ended = [run("run", settings), run("doctor", settings), run("status", settings)]
     assert ended[0].code != 0 and len(ended[0].err.splitlines()) == 1
     assert find_secrets(home, "".join(one.out + one.err for one in ended), (PASSWORD,)) == []
+
+
+PREFECT = """
+import sys
+from pathlib import Path
+from flows import prepare_environment
+from rsi.config import home
+from rsi.errors import RsiError
+prepare_environment(home())
+from flows.generation import run_generations
+from rsi.cli.cycle import load
+from rsi.wiring.run import settle
+try:
+    run_generations(settle(load(Path(sys.argv[-1])), print), 1, print)
+except RsiError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "command", "databases"),
+    [
+        ("well", ["-m", "rsi", "run"], {"mlflow.db"}),
+        ("not_found_later", ["-m", "rsi", "run"], set()),
+        ("not_found_later", ["-c", PREFECT], {"prefect.db"}),
+    ],
+    ids=["MLflow", "fails", "fails under Prefect"],
+)
+def test_a_run_keeps_every_secret_whoever_records_it(mode, command, databases, tmp_path):
+    """All secrets that a run can hold at once, and the records of MLflow and of Prefect's own server."""
+    home, salt = tmp_path / "home", bytes(range(100, 132))
+    home.mkdir()
+    (home / "salt").write_bytes(salt)
+    (home / "salt").chmod(0o600)
+    secrets = {"PLANTED_KEY": KEY, "PLANTED_SIGN": "sign-Planted/5b21" * 3, "PLANTED_ENV": "env-Planted/91ce"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "MLFLOW_", "RSI_"))}
+    with faulty(mode) as server:
+        settings = write_settings(tmp_path, server.url.replace("//", f"//user:{quote(PASSWORD)}@"), MODEL)
+        own = 'ledger_key_env = "PLANTED_SIGN"\nallow_env = ["PLANTED_ENV"]\n'
+        settings.write_text(own + settings.read_text())
+        env = {**kept, **secrets, "RSI_HOME": str(home)}
+        asked = [sys.executable, *command, str(settings)]
+        run = subprocess.run(asked, env=env, capture_output=True, text=True, check=False)
+        assert server.calls, run.stderr
+    assert (run.returncode == 0) == (mode == "well"), run.stderr
+    assert {"store.db", *databases} <= {path.name for path in home.rglob("*.db")}
+    assert find_secrets(home, run.stdout + run.stderr, (*secrets.values(), PASSWORD)) == []
+    salted = [path for path in home.rglob("*") if path.is_file() and holds(path.read_bytes(), salt)]
+    assert salted == [home / "salt"]
+
+
+def holds(data: bytes, salt: bytes) -> bool:
+    return any(writing in data for writing in (salt, salt.hex().encode(), base64.b64encode(salt).rstrip(b"=")))

@@ -18,8 +18,9 @@ from rsi.doctor import examine
 from rsi.errors import InfrastructureError, RsiError, UserError
 from rsi.models.openai import TRIES, OpenAIModel
 from rsi.models.served import channel, pacing
-from rsi.models.served.address import is_loopback, parse_address, show_url
+from rsi.models.served.address import is_loopback, parse_address
 from rsi.models.served.pacing import MOST_WAIT, MOST_WAITS, SPREAD, choose_pause, read_retry_after
+from rsi.text import show_url
 from rsi.wiring.models import open_model
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")

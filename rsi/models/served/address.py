@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import httpx
 
 from rsi.errors import UserError
-from rsi.text import escape
+from rsi.text import show_url
 
-HIDDEN = "***"
 PROXIES = ("http", "https", "socks5", "socks5h")
 
 
@@ -30,14 +29,6 @@ class Address:
     def at(self, path: str) -> httpx.URL:
         """The URL of `path` ("/models"); a query stays behind it."""
         return self.url.copy_with(path=self.url.path.rstrip("/") + path)
-
-
-def show_url(text: str) -> str:
-    """A model's id as messages may say it: without user, password and query where it is a URL."""
-    if not text.lower().startswith(("http:", "https:")):
-        return escape(text)
-    hidden = re.sub(r"(?<=//)[^/?#]*@", f"{HIDDEN}@", text)
-    return escape(re.sub(r"\?[^#]*", "", hidden))
 
 
 def parse_address(text: str) -> Address:
