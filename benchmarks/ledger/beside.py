@@ -105,6 +105,18 @@ def verdict_that_promotes_without_a_clause(v: Victim) -> Faults:
     return v.verify()
 
 
+def verdict_that_promotes_with_a_clause_that_failed(v: Victim) -> Faults:
+    new = look(3, SECOND, STRANGER)
+    v.looks.open(new)
+    good = verdict(new, "promote")
+    failed = good.clauses[0].model_copy(update={"name": "no harm", "held": False})
+    try:
+        v.looks.close(good.model_copy(update={"clauses": (*good.clauses, failed)}))
+    except RsiError as error:
+        return [str(error)]
+    return v.verify()
+
+
 def verdict_that_promotes_on_other_evidence(v: Victim) -> Faults:
     new = look(3, SECOND, STRANGER)
     v.looks.open(new)
@@ -178,6 +190,7 @@ ATTACKS: tuple[Attack, ...] = (
     clock_moved_back_in_the_chain,
     entry_of_the_future,
     verdict_that_promotes_without_a_clause,
+    verdict_that_promotes_with_a_clause_that_failed,
     verdict_that_promotes_on_other_evidence,
     verdict_by_somebody_without_the_lease,
     verdict_row_edited,

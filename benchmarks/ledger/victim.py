@@ -54,7 +54,15 @@ def look(generation: int, champion: PairRecord, candidate: PairRecord, **changes
 
 def verdict(on: Look, decision: str) -> Verdict:
     """With what a verdict that promotes must name."""
-    clause = {"name": "gain", "kind": "superiority", "slice": "all", "held": True, "estimate": None, "reason": ""}
+    clause = {
+        "name": "gain",
+        "kind": "superiority",
+        "slice": "all",
+        "binding": True,
+        "held": True,
+        "estimate": None,
+        "reason": "",
+    }
     digests = {name: getattr(on, name) for name in ("contract", "champion", "candidate", "sealed")}
     fields = {"clauses": (clause,), "rates": {}, "two_by_two": {}, "digests": {**digests, "attempts": "digest"}}
     return Verdict.model_validate({"decision": decision, "look": on.digest, **fields})

@@ -66,6 +66,7 @@ def decide(clause: Clause, evidence: Evidence, levels: Levels) -> ClauseResult:
         name=clause.name,
         kind=clause.kind,
         slice=clause.slice,
+        binding=binds(clause, evidence),
         held=verdict,
         estimate=estimate,
         reason=where + reason,

@@ -114,10 +114,14 @@ class _History:
 
 
 def unfounded(verdict: Content, look: Content) -> Iterator[str]:
-    """What a verdict that promotes lacks of its evidence: a clause that held, and what it was measured on, which is its
-    look's."""
-    if not any(clause.get("held") is True for clause in verdict.get("clauses", ())):
-        yield "a verdict that promotes although no clause of the contract held"
+    """What a verdict that promotes lacks of its evidence: clauses that bind, each of which held, and what they were
+    measured on, which is its look's."""
+    binding = [clause for clause in verdict.get("clauses", ()) if clause.get("binding") is not False]
+    if not binding:
+        yield "a verdict that promotes although no clause of the contract binds"
+    for clause in binding:
+        if clause.get("held") is not True:
+            yield f"a verdict that promotes although its clause '{clause.get('name')}' did not hold"
     on = verdict.get("digests", {})
     for name in ("contract", "champion", "candidate", "sealed"):
         if on.get(name) != look.get(name):

@@ -32,6 +32,7 @@ class ClauseResult(Record):
     name: str
     kind: str
     slice: str
+    binding: bool  # whether it decides; else it is only reported
     held: bool | None  # None: it could not be decided
     estimate: Rate | None
     reason: str

@@ -23,8 +23,17 @@ def name_of(look):
 
 def verdict(decision="promote", look=LOOK):
     on = {name: look[1].get(name) for name in ("contract", "champion", "candidate", "sealed")}
-    evidence = {"clauses": [{"held": True}], "digests": {**on, "attempts": "d"}}
+    evidence = {
+        "clauses": [{"name": "gain", "binding": True, "held": True}, {"binding": False, "held": False}],
+        "digests": {**on, "attempts": "d"},
+    }
     return ("verdict", {"look": name_of(look), "decision": decision, **evidence})
+
+
+def clauses(*results):
+    """A verdict that promotes with clauses of the given (binding, held)."""
+    told = [{"name": str(i), "binding": binding, "held": held} for i, (binding, held) in enumerate(results)]
+    return ("verdict", {**verdict()[1], "clauses": told})
 
 
 def without(*path):
@@ -78,12 +87,15 @@ def test_a_lawful_history_has_no_breach():
         ((*HISTORY, second(champion="a"), verdict(look=second()), step("promotion", "b", "b", "x", 3)), "no verdict"),
         ((START, LOOK, second(alpha=0.05, budget=0.05)), "may spend"),
         ((START, ("look", {**LOOK[1], "budget": 0.05}), second(budget=0.1)), "widens"),
-        ((START, LOOK, without("clauses")), "no clause of the contract held"),
-        ((START, LOOK, ("verdict", {**verdict()[1], "clauses": []})), "no clause of the contract held"),
+        ((START, LOOK, without("clauses")), "no clause of the contract binds"),
+        ((START, LOOK, ("verdict", {**verdict()[1], "clauses": []})), "no clause of the contract binds"),
         (
-            (START, LOOK, ("verdict", {**verdict()[1], "clauses": [{"held": None}, {}]})),
-            "no clause of the contract held",
+            (START, LOOK, ("verdict", {**verdict()[1], "clauses": [{"binding": False, "held": True}]})),
+            "no clause of the contract binds",
         ),
+        ((START, LOOK, clauses([True, True], [True, False])), "'1' did not hold"),
+        ((START, LOOK, clauses([True, None])), "'0' did not hold"),
+        ((START, LOOK, clauses([None, False], [None, True])), "'0' did not hold"),
         ((START, LOOK, ("verdict", {**verdict()[1], "clauses": [1]})), "no record"),
         ((START, LOOK, ("verdict", {**verdict()[1], "batches": [9, 8]})), "after 9 of 8 batches"),
         ((START, LOOK, ("verdict", {**verdict()[1], "batches": [0, 8]})), "after 0 of 8 batches"),

@@ -41,7 +41,9 @@ def make_look(champion, candidate, generation=1, sealed=None, lineage="main"):
 
 def make_verdict(look, decision="promote"):
     """With what a verdict that promotes must name."""
-    clause = ClauseResult(name="gain", kind="superiority", slice="all", held=True, estimate=None, reason="")
+    clause = ClauseResult(
+        name="gain", kind="superiority", slice="all", binding=True, held=True, estimate=None, reason=""
+    )
     on = {name: getattr(look, name) for name in ("contract", "champion", "candidate", "sealed")}
     return Verdict(
         decision=decision,
