@@ -5,6 +5,7 @@ a wrong set-up, or an outage. How to reach, ask and read a server is in `rsi.mod
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ from rsi.errors import ContextOverflow, InfrastructureError, IntegrityError, Req
 from rsi.models.served.abilities import Abilities
 from rsi.models.served.address import parse_address, read_key
 from rsi.models.served.answer import UNKNOWN, counts_tokens, fits_prefix, read_completion
-from rsi.models.served.channel import Channel, Reply
+from rsi.models.served.channel import BrokenError, Channel, Reply
 from rsi.models.served.pacing import Once
 from rsi.models.served.refusal import LIMITS, SHOWN, Refusal, find_room, read_refusal
 from rsi.models.served.request import DISPENSABLE, make_body
@@ -26,6 +27,7 @@ __all__ = ["PAUSE", "TRIES", "UNKNOWN", "OpenAIModel"]
 TRIES = 8  # the waits between them outlive a minute
 PAUSE = 0.5  # seconds before the first retry, doubled each time
 CHAT = "/chat/completions"
+ROUNDS = 3  # of a small request and one that broke the server, in turn
 HOPELESS = 16  # conversations refused, and none ever answered: the set-up is wrong
 REMEMBERED = 10_000  # answers whose text is known by their tokens
 PROBE = ModelRequest(
@@ -171,7 +173,7 @@ class OpenAIModel:
         abilities, limit = self._known, request.sampling.max_new_tokens
         while True:
             body = make_body(request, name, abilities, limit)
-            reply = await self._channel.exchange("POST", CHAT, body)
+            reply = await self._exchange(body, name)
             if reply.ok:
                 return self._noted(reply, body, abilities)
             refusal = read_refusal(reply.status, reply.data, reply.text, frozenset(body))
@@ -187,6 +189,30 @@ class OpenAIModel:
                 self._abilities = found
                 return await self._ask(request, name)
         raise await self._meaning(reply, name)
+
+    async def _exchange(self, body: dict[str, Any], name: str) -> Reply:
+        """The server's answer. RequestRefusedError where it breaks on this conversation alone: else what makes a server
+        break (a template, a parser of calls) would be a way out of the score.
+
+        A server that fails one request in three by chance is taken for such a one once in 10^5 conversations: all tries
+        and three more must fail, and the small request between them be answered each time."""
+        try:
+            return await self._channel.exchange("POST", CHAT, body)
+        except BrokenError:
+            for _ in range(ROUNDS):
+                if name not in self._proved or not await self._answers(name):
+                    raise
+                with suppress(BrokenError):
+                    return await self._channel.exchange("POST", CHAT, body, tries=1)
+        raise RequestRefusedError(f"{self._shown}: breaks on this conversation, and on no other (status 500)")
+
+    async def _answers(self, name: str) -> bool:
+        """Whether it answers a small request now."""
+        body = make_body(PROBE, name, self._known, PROBE.sampling.max_new_tokens)
+        try:
+            return (await self._channel.exchange("POST", CHAT, body)).ok
+        except InfrastructureError:
+            return False
 
     def _unknown(self, reply: Reply, refusal: Refusal, body: dict[str, Any]) -> set[str]:
         """Fields that the server names and never took: it is asked once more without them."""
@@ -290,13 +316,8 @@ class OpenAIModel:
             return InfrastructureError(f"{self._set_up(reply)}; it answered before")
         if reply.status == 403 and not self._moderated(reply):
             return InfrastructureError(f"{self._set_up(reply)}; it answered before")
-        try:
-            body = make_body(PROBE, name, self._known, PROBE.sampling.max_new_tokens)
-            probed = (await self._channel.exchange("POST", CHAT, body)).ok
-        except InfrastructureError:
-            probed = False
         said = f"status {reply.status}: {self._words(reply)}"
-        if probed:
+        if await self._answers(name):
             return RequestRefusedError(f"{self._shown}: refused this conversation, and no other ({said})")
         return InfrastructureError(f"{self._shown}: refuses all requests now, and answered before ({said})")
 

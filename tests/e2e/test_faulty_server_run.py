@@ -23,7 +23,7 @@ SETUPS = {
     "wrong_key", "forbidden", "echoes_key", "payment", "teapot", "redirect", "redirect_loop", "redirect_without_place",
     "no_models", "models_absent", "models_forbidden", "model_without_id",
 }  # fmt: skip
-REFUSING = {"content_filter", "content_filter_as_finish"}
+REFUSING = {"content_filter", "breaks_on_a_conversation", "content_filter_as_finish"}
 
 
 def test_what_is_expected_is_of_modes_that_there_are():

@@ -155,6 +155,11 @@ def content_filter(call: Call) -> Reply:
     return answered(call)
 
 
+def breaks(call: Call) -> Reply:
+    """As a chat template, or a parser of calls, that raises on what some conversations hold."""
+    return refused(500, "Internal Server Error") if call.one_in(5) else answered(call)
+
+
 def breaks_prefix(call: Call) -> Reply:
     """As vLLM with a template that leaves the thinking of earlier turns out: ids of a prompt do not go on from them."""
     said = "<think>n</think>" + call.answer
@@ -315,6 +320,7 @@ MODES: dict[str, Mode] = {
         if call.one_in(5)
         else answered(call)
     ),
+    "breaks_on_a_conversation": Mode(breaks),
     "breaks_prefix": Mode(breaks_prefix, VLLM),
     # an outage
     "unavailable": Mode(always(refused(503, "no healthy upstream"))),

@@ -54,6 +54,11 @@ class Fault:
     quick: bool = False  # tried a few times only
     told: float | None = None  # seconds to wait, as the server said
     busy: bool = False
+    broken: bool = False
+
+
+class BrokenError(InfrastructureError):
+    """Every try of one request was answered with status 500: the server may be ill, or may break on this request."""
 
 
 class Channel:
@@ -75,18 +80,19 @@ class Channel:
     async def exchange(self, method: str, path: str, body: dict[str, Any] | None, tries: int | None = None) -> Reply:
         """The server's answer, whatever its status, where asking again would not help. Else InfrastructureError."""
         content = None if body is None else json.dumps(body).encode()
-        tried, waited = 0, 0.0
+        tried, waited, broken = 0, 0.0, True
         while True:
             waited += await self._gate.enter(MOST_WAITS - waited)
             outcome = await self._once(method, path, content)
             if isinstance(outcome, Reply):
                 self._down = False
                 return outcome
-            tried += 1
+            tried, broken = tried + 1, broken and outcome.broken
             pause = choose_pause(self._pause, tried, outcome.told)
             if tried >= self._most(outcome, tries) or waited + pause > MOST_WAITS:
                 self._down = True
-                raise InfrastructureError(f"{self._address.shown}: no answer after {tried} tries ({outcome.reason})")
+                kind = BrokenError if broken else InfrastructureError
+                raise kind(f"{self._address.shown}: no answer after {tried} tries ({outcome.reason})")
             if pause >= 2:
                 self._say(f"model: {self._address.shown}: {outcome.reason}; waits and asks again")
             if outcome.busy:
@@ -125,7 +131,7 @@ class Channel:
         reply = Reply(status, _parsed(body), decode(body[:20_000]), _place(answered.get("location")))
         if reply.passes:
             told = read_retry_after(answered.get("retry-after"))
-            return Fault(f"status {status}", told=told, busy=status in BUSY)
+            return Fault(f"status {status}", told=told, busy=status in BUSY, broken=status == 500)
         if reply.ok and not isinstance(reply.data, dict):
             return Fault("its answer is no JSON object; does the URL end in /v1, as most do?", quick=True)
         return reply
