@@ -194,12 +194,12 @@ class OpenAIModel:
         """The server's answer. RequestRefusedError where it breaks on this conversation alone: else what makes a server
         break (a template, a parser of calls) would be a way out of the score.
 
-        A server that fails one request in three by chance is taken for such a one once in 10^5 conversations: all tries
-        and three more must fail, and the small request between them be answered each time."""
+        A server that fails one request in three by chance is taken for such a one at one request in 10^5: `TRIES` and
+        three more must fail, and the small request before each of the last be answered."""
         try:
             return await self._channel.exchange("POST", CHAT, body)
-        except BrokenError:
-            for _ in range(ROUNDS):
+        except BrokenError as broken:
+            for _ in range(ROUNDS + max(TRIES - broken.tries, 0)):  # fewer were made if others had just failed
                 if name not in self._proved or not await self._answers(name):
                     raise
                 with suppress(BrokenError):
@@ -259,7 +259,7 @@ class OpenAIModel:
     async def _offer(self, request: ModelRequest, name: str, abilities: Abilities, limit: int) -> dict[str, Any] | None:
         """The answer to the request with `limit` tokens; None where that is too much too."""
         body = make_body(request, name, abilities, limit)
-        reply = await self._channel.exchange("POST", CHAT, body)
+        reply = await self._exchange(body, name)
         if reply.ok:
             return self._noted(reply, body, abilities)
         if read_refusal(reply.status, reply.data, reply.text, frozenset(body)).full:

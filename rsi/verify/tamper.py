@@ -31,7 +31,7 @@ READ = 50_000  # characters of an action or a file that are looked at
 READ_IN_ALL = 2_000_000  # bytes of all files together, in the order of their names: looking costs the host's time
 _CLAIM = re.compile(r"(?i)\b(reward|score|passed)\"?\s*[=:]\s*(1(\.0*)?|true)\b")
 _OPEN_PYTHON = re.compile(r"\bpython[\d.]*\s+(?!-\w*[IP])")
-_LITERAL = re.compile(r"(?<!-c )(?<!eval )'[^'\n]*'")
+_LITERAL = re.compile(r"(?<!-c )(?<!eval )'[^'\n]*'|(?:(?<=\becho )|(?<=\bprintf ))\"(?:[^\"`$\n]|\$(?!\())*\"")
 
 
 def flags(task: Task, key: TaskKey, deeds: Deeds) -> tuple[str, ...]:
@@ -48,7 +48,8 @@ def flags(task: Task, key: TaskKey, deeds: Deeds) -> tuple[str, ...]:
 
 
 def _of_action(action: str) -> list[str]:
-    """Signs of what was run or written. Literal text in single quotes is no shell syntax, unless a shell gets it."""
+    """Signs of what was run or written. Literal text, in single quotes or
+    what is only printed, is no shell syntax, unless a shell gets it."""
     bare = _LITERAL.sub("''", action)
     return [*_matching(COMMANDS, bare), *_matching(CODE, action)]
 

@@ -1,5 +1,6 @@
 """A server that breaks on one conversation is told from one that is ill: the first ends that attempt, and is scored."""
 
+import asyncio
 import itertools
 import random
 
@@ -66,6 +67,37 @@ async def test_a_server_that_breaks_on_everything_is_an_outage():
 async def test_a_server_that_never_answered_is_no_proof():
     with answering(lambda asked: refused("ill", 500)) as server, pytest.raises(InfrastructureError):
         await OpenAIModel(ModelSettings(id=server.url)).generate(ask("red?"))
+
+
+async def test_beside_a_conversation_that_breaks_it_a_flaky_server_still_refuses_no_other():
+    chance = random.Random(5)
+
+    def answer(asked):
+        return (
+            refused("ill", 500) if "{%" in last(asked) or (len(last(asked)) < 12 and chance.random() < 0.3) else said()
+        )
+
+    with answering(answer) as server:
+        model = await proved(server)
+        asked = [model.generate(ask("{% raise %}" if n % 2 else f"red {n}")) for n in range(60)]
+        ended = await asyncio.gather(*asked, return_exceptions=True)
+    assert not any(isinstance(one, RequestRefusedError) for one in ended[::2])
+    assert any(isinstance(one, RequestRefusedError) for one in ended[1::2])  # in doubt it is lost
+
+
+async def test_a_request_that_breaks_once_it_is_shortened_is_refused_too():
+    def answer(asked):
+        if "long" not in last(asked):
+            return said()
+        full = refused(
+            "maximum context length is 60 tokens, you requested 70 (46 in the messages, 24 in the completion)"
+        )
+        return full if asked["max_tokens"] == 24 else refused("ill", 500)
+
+    with answering(answer) as server:
+        model = await proved(server)
+        with pytest.raises(RequestRefusedError):
+            await model.generate(ask("long", tokens=24))
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3])

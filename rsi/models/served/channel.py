@@ -58,7 +58,11 @@ class Fault:
 
 
 class BrokenError(InfrastructureError):
-    """Every try of one request was answered with status 500: the server may be ill, or may break on this request."""
+    """Each of `tries` of one request was answered with status 500: the server is ill, or breaks on this request."""
+
+    def __init__(self, message: str, tries: int) -> None:
+        super().__init__(message)
+        self.tries = tries
 
 
 class Channel:
@@ -91,8 +95,8 @@ class Channel:
             pause = choose_pause(self._pause, tried, outcome.told)
             if tried >= self._most(outcome, tries) or waited + pause > MOST_WAITS:
                 self._down = True
-                kind = BrokenError if broken else InfrastructureError
-                raise kind(f"{self._address.shown}: no answer after {tried} tries ({outcome.reason})")
+                said = f"{self._address.shown}: no answer after {tried} tries ({outcome.reason})"
+                raise BrokenError(said, tried) if broken else InfrastructureError(said)
             if pause >= 2:
                 self._say(f"model: {self._address.shown}: {outcome.reason}; waits and asks again")
             if outcome.busy:
